@@ -23,9 +23,8 @@ const (
 	busyPingers     = 8
 )
 
-// busy measures the memory of a service while 14,000 connections request a page without
-// a pause, and the latency of pings meanwhile: with the default settings, and with the
-// garbage collector at 400 % without a memory limit.
+// busy measures the memory of a service while 14,000 connections request a page without a pause, and the latency of
+// pings meanwhile: with the default settings, and with the garbage collector at 400 % without a memory limit.
 func (b *bench) busy() ([]result, error) {
 	peak, p99, rate, err := b.busyRun()
 	if err != nil {
@@ -107,9 +106,8 @@ func (b *bench) busyRun(env ...string) (peak float64, p99 time.Duration, rate fl
 func askAgain(conn net.Conn, answered *atomic.Int64) error {
 	in := bufio.NewReaderSize(conn, 4<<10)
 	for {
-		if _, err := io.WriteString(
-			conn, "GET /status/acme HTTP/1.1\r\nHost: localhost\r\nAccept-Encoding: gzip\r\n\r\n",
-		); err != nil {
+		_, err := io.WriteString(conn, "GET /status/acme HTTP/1.1\r\nHost: localhost\r\nAccept-Encoding: gzip\r\n\r\n")
+		if err != nil {
 			return err
 		}
 		res, err := http.ReadResponse(in, nil)

@@ -21,23 +21,23 @@ import (
 	"github.com/allswell/allswell/internal/store"
 )
 
-// What is stored of checks: results of some monitors, once a minute for 90 days.
+// checkStorage stores the results of some monitors: one a minute for 90 days.
 const (
 	storageMonitors = 50
 	storageDays     = 90
-	storageGoal     = 1000 // checks a minute
+	storageGoal     = 1000 // checks a minute: the size is extrapolated to these
 	storagePrune    = 6    // hours between two deletions of old results
 	foldWait        = 4 * time.Minute
 )
 
-// Environment variables of checkstorage.
+// Environment variables of the part checkstorage.
 const (
 	storageDaysVariable     = "ALLSWELL_BENCH_DAYS"     // instead of storageDays
 	storageDatabaseVariable = "ALLSWELL_BENCH_DATABASE" // an empty database at postgres://…, instead of SQLite
 )
 
-// checkStorage measures what the results of checks and their statistics take on the disk. They are recorded, summed up
-// and deleted by the store, with a clock that goes as fast as that does.
+// checkStorage measures the disk space of check results and their statistics. The store records, sums up and deletes
+// them as it always does, but its clock jumps to the next minute whenever the work of one is done.
 func (b *bench) checkStorage() ([]result, error) {
 	days, err := strconv.Atoi(cmp.Or(os.Getenv(storageDaysVariable), fmt.Sprint(storageDays)))
 	if err != nil {
@@ -78,7 +78,7 @@ func (b *bench) checkStorage() ([]result, error) {
 	}, nil
 }
 
-// storageFill lets time pass in a database.
+// storageFill fills a database with the results of checks.
 type storageFill struct {
 	*store.Store
 	now      time.Time
@@ -100,7 +100,7 @@ func (f *storageFill) createMonitors(ctx context.Context) error {
 	return err
 }
 
-// passHour records the results of an hour and sums up what is due.
+// passHour moves the clock by an hour. It records the results of that hour, and sums up what is due.
 func (f *storageFill) passHour(ctx context.Context, prune bool) error {
 	hour := f.now
 	var batch []monitor.CheckResult
@@ -135,8 +135,8 @@ func (f *storageFill) passHour(ctx context.Context, prune bool) error {
 	return nil
 }
 
-// result returns the result of a check now: targets take between 20 and 300 ms, more in the afternoon, and vary by
-// about a third, with a long tail. One result in 500 failed.
+// result returns the result of a check at the present time of the fill. Response times are between 20 and 300 ms,
+// higher in the afternoon, and vary by about a third, with a long tail. One result in 500 is a failure.
 func (f *storageFill) result(i int, m monitor.Monitor) monitor.CheckResult {
 	at := f.now.Add(monitor.CheckPhase(m.ID, m.Interval))
 	usual := 20 * math.Pow(15, float64(i)/storageMonitors) * (1 + 0.3*math.Sin(float64(at.Hour())/24*2*math.Pi))
@@ -153,9 +153,9 @@ func (f *storageFill) result(i int, m monitor.Monitor) monitor.CheckResult {
 	return r
 }
 
-const wholeDatabase = "" // of tableSizes
+const wholeDatabase = "" // the key of the total in the result of tableSizes
 
-// tableSizes returns how many bytes the tables take with their indexes after VACUUM.
+// tableSizes returns the sizes of the tables with their indexes after VACUUM, in bytes.
 func tableSizes(ctx context.Context, dsn string) (map[string]float64, error) {
 	driver, name := "sqlite", "file:"+strings.TrimPrefix(dsn, "sqlite:")
 	vacuum, query := `VACUUM`,

@@ -17,18 +17,18 @@ import (
 	"time"
 )
 
-// How long checks are measured.
+// How checks are measured.
 const (
 	checkSpan    = 2 * time.Minute
-	checkMinutes = 60                    // of memory
-	checkHosts   = 100                   // of the targets
-	tick         = 10 * time.Millisecond // Linux counts processor time in these
+	checkMinutes = 60                    // how long memory is measured
+	checkHosts   = 100                   // addresses of the target server
+	tick         = 10 * time.Millisecond // the unit of processor time in /proc
 )
 
-// targetServer is what checks request. Its processor time is this process's.
+// targetServer is the server that is checked. It runs in this process, so its processor time is not part of the result.
 type targetServer struct {
 	http.Server
-	addresses []string // hosts and ports
+	addresses []string // each a host and a port
 	hung      atomic.Bool
 }
 
@@ -56,8 +56,8 @@ func newTargetServer(hosts ...string) (*targetServer, error) {
 	return t, nil
 }
 
-// withTargets measures a service that may check a server at several addresses, because a replica runs only so many
-// checks of one host at a time.
+// withTargets calls measure with a service and a target server. The target has several addresses, because a replica
+// limits how many checks of one host it runs at a time.
 func (b *bench) withTargets(measure func(*process, *targetServer) ([]result, error)) ([]result, error) {
 	dir, err := os.MkdirTemp(b.dir, "checks")
 	if err != nil {
@@ -80,7 +80,7 @@ func (b *bench) withTargets(measure func(*process, *targetServer) ([]result, err
 	return measure(p, target)
 }
 
-// addChecks creates HTTP checks, the same number of each address of the target.
+// addChecks creates HTTP checks, the same number for each address of the target.
 func (p *process) addChecks(count int, interval time.Duration, target *targetServer) error {
 	return atOnce(32, count, func(i int) error {
 		_, err := p.addCheck(fmt.Sprint("check ", i), "http://"+target.addresses[i%len(target.addresses)]+"/", interval,
@@ -89,7 +89,7 @@ func (p *process) addChecks(count int, interval time.Duration, target *targetSer
 	})
 }
 
-// atOnce calls f for the numbers below count in some goroutines, and returns what failed.
+// atOnce calls f with all numbers below count from several goroutines, and returns the joined errors.
 func atOnce(goroutines, count int, f func(int) error) error {
 	var running sync.WaitGroup
 	failed := make([]error, goroutines)
@@ -113,13 +113,13 @@ func (p *process) addCheck(name, url string, interval, timeout time.Duration) (i
 	return created.Data.ID, err
 }
 
-// checkCounts are the metrics of checks.
+// checkCounts are the counters of checks from /metrics.
 type checkCounts struct {
 	all, good float64
-	late      map[float64]float64 // checks that began at most so many seconds late
+	late      map[float64]float64 // by seconds: how many checks began at most so late
 }
 
-// checkCounts reads the metrics of a process.
+// checkCounts reads the counters of a process.
 func (p *process) checkCounts() (c checkCounts, err error) {
 	req, err := http.NewRequest(http.MethodGet, p.base+"/metrics", nil)
 	if err != nil {
@@ -159,7 +159,8 @@ func (p *process) checkCounts() (c checkCounts, err error) {
 	return c, lines.Err()
 }
 
-// lateness returns the least bound of a bucket within which a share of the checks since before began.
+// lateness returns by how many seconds the given share of the checks since before began late at most, rounded up to the
+// bound of a bucket.
 func (c checkCounts) lateness(before checkCounts, share float64) float64 {
 	least := math.Inf(1)
 	for bound, count := range c.late {
@@ -170,13 +171,13 @@ func (c checkCounts) lateness(before checkCounts, share float64) float64 {
 	return least
 }
 
-// processorTime returns how long a process ran on all cores together.
+// processorTime returns the processor time of a process, on all cores together.
 func (p *process) processorTime() (time.Duration, error) {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", p.cmd.Process.Pid))
 	if err != nil {
 		return 0, err
 	}
-	_, rest, _ := strings.Cut(string(stat), ") ") // after the name
+	_, rest, _ := strings.Cut(string(stat), ") ") // the name of the program may have spaces
 	fields := strings.Fields(rest)
 	if len(fields) < 13 {
 		return 0, errors.New("no processor time")
@@ -186,7 +187,7 @@ func (p *process) processorTime() (time.Duration, error) {
 	return time.Duration(user+system) * tick, errors.Join(err, bad)
 }
 
-// checks measures 10,000 checks a minute, and pings with and without them.
+// checks measures 10,000 checks a minute, and the throughput of pings with and without these checks.
 func (b *bench) checks() ([]result, error) {
 	return b.withTargets(func(p *process, target *targetServer) ([]result, error) {
 		script, err := b.jobsToPing(p, 1000)
@@ -200,7 +201,7 @@ func (b *bench) checks() ([]result, error) {
 		if err := p.addChecks(10_000, time.Minute, target); err != nil {
 			return nil, err
 		}
-		time.Sleep(time.Minute) // until each has had a result
+		time.Sleep(time.Minute) // until each check has a result
 		out, err := p.measureChecks()
 		if err != nil {
 			return nil, err
@@ -263,10 +264,9 @@ func (b *bench) jobsToPing(p *process, count int) (script string, err error) {
 	var tokens []string
 	for i := range count {
 		var created struct{ Data struct{ Token string } }
-		if err := p.ask(
-			http.MethodPost, "/api/v1/monitors", map[string]any{"name": fmt.Sprint("job ", i), "interval": 3600},
-			&created,
-		); err != nil {
+		err := p.ask(http.MethodPost, "/api/v1/monitors",
+			map[string]any{"name": fmt.Sprint("job ", i), "interval": 3600}, &created)
+		if err != nil {
 			return "", err
 		}
 		tokens = append(tokens, created.Data.Token)
@@ -289,7 +289,7 @@ func (b *bench) pingRate(p *process, script string) (float64, error) {
 	return median(rates), nil
 }
 
-// checkMemory measures whether memory stays flat.
+// checkMemory measures whether the memory of a service that runs checks stays constant.
 func (b *bench) checkMemory() ([]result, error) {
 	return b.withTargets(func(p *process, target *targetServer) ([]result, error) {
 		if err := p.addChecks(1000, 10*time.Second, target); err != nil {
@@ -311,9 +311,9 @@ func (b *bench) checkMemory() ([]result, error) {
 	})
 }
 
-// detection measures from the end of a target until its monitor is down, at an interval of 10 s and with a timeout of 2
-// s: for targets that refuse connections, and for ones that do not answer. Each ends at another time within the
-// interval.
+// detection measures how long it takes from the failure of a target until its monitor is down, with an interval of 10 s
+// and a timeout of 2 s: for targets that refuse connections, and for targets that do not answer. Each target fails at
+// another time within the interval.
 func (b *bench) detection() ([]result, error) {
 	return b.withTargets(func(p *process, _ *targetServer) (out []result, err error) {
 		for _, hangs := range []bool{false, true} {
@@ -364,7 +364,7 @@ func (p *process) detect(i int, hangs bool) (float64, error) {
 	return at.Sub(began).Seconds(), err
 }
 
-// await waits until a monitor has a state, at most a minute, and returns when it was seen.
+// await waits for at most a minute until a monitor has a state, and returns when it first saw that state.
 func (p *process) await(id, state string) (time.Time, error) {
 	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
 		var got struct{ Data struct{ State string } }

@@ -19,15 +19,14 @@ import (
 
 const (
 	openPages = 10_000
-	// perVisitor is the number of open pages per visitor; the service allows a hundred
-	// per client address. The bench acts as a proxy and reports the addresses.
+	// perVisitor is the number of open pages per visitor. The service allows a hundred per client address; the
+	// benchmark acts as a proxy that reports different addresses.
 	perVisitor    = 50
 	streamTimeout = time.Minute // to open a page, and to receive an event on all pages
 )
 
-// live opens many pages at the same time, like browsers, and measures the memory of each
-// and when the last of them receives a change. It needs one open file per page in this
-// process, and a third more in the service.
+// live opens many pages at the same time, like browsers, and measures the memory of each and when the last of them
+// receives a change. It needs one open file per page in this process, and a third more in the service.
 func (b *bench) live() ([]result, error) {
 	p, err := b.allswell(filepath.Join(b.dir, "live.db"), "ALLSWELL_TRUSTED_PROXIES=127.0.0.1")
 	if err != nil {
@@ -178,8 +177,7 @@ func (c *streams) listen(text *bufio.Reader) {
 	}
 }
 
-// await waits until each page has received one change, and returns the delays in
-// milliseconds, sorted.
+// await waits until each page has received one change, and returns the delays in milliseconds, sorted.
 func (c *streams) await(began time.Time) ([]float64, error) {
 	timer := time.NewTimer(streamTimeout)
 	defer timer.Stop()
@@ -222,8 +220,7 @@ func (p *process) setStatus(component, status string) error {
 	return p.ask(http.MethodPatch, "/api/v1/pages/acme/components/"+component, map[string]string{"status": status}, nil)
 }
 
-// ask sends a request to the API. A status other than 200, or 201 for a POST, is an
-// error.
+// ask sends a request to the API. A status other than 200, or 201 for a POST, is an error.
 func (p *process) ask(method, path string, body, into any) error {
 	data, err := json.Marshal(body)
 	if err != nil {

@@ -133,10 +133,9 @@ func (b *bench) mail() ([]result, error) {
 		}
 		incidents = append(incidents, id)
 	}
-	if _, _, err := api.post(
-		"/api/v1/pages/other/subscribers",
-		object{"channel": "email", "target": "other@example.com", "confirmed": true},
-	); err != nil {
+	_, _, err = api.post("/api/v1/pages/other/subscribers",
+		object{"channel": "email", "target": "other@example.com", "confirmed": true})
+	if err != nil {
 		return nil, err
 	}
 	if err := storetest.FillSubscribers(b.ctx, path, "many", mailSubscribers); err != nil {
@@ -200,9 +199,8 @@ func (b *bench) written(path string) error {
 	ctx, cancel := context.WithTimeout(b.ctx, 2*time.Minute)
 	defer cancel()
 	for open := 1; open > 0; time.Sleep(20 * time.Millisecond) {
-		if err := db.QueryRowContext(ctx, `SELECT count(*) FROM events WHERE fanned_out_at IS NULL`).Scan(
-			&open,
-		); err != nil {
+		err := db.QueryRowContext(ctx, `SELECT count(*) FROM events WHERE fanned_out_at IS NULL`).Scan(&open)
+		if err != nil {
 			return err
 		}
 	}
@@ -213,9 +211,8 @@ func (b *bench) written(path string) error {
 // pending.
 func behind(sink *mailSink, api caller, incident string) (time.Duration, error) {
 	began := time.Now()
-	if _, _, err := api.post(
-		"/api/v1/incidents/"+incident+"/updates", map[string]any{"message": "Still looking."},
-	); err != nil {
+	_, _, err := api.post("/api/v1/incidents/"+incident+"/updates", map[string]any{"message": "Still looking."})
+	if err != nil {
 		return 0, err
 	}
 	for time.Since(began) < time.Minute {

@@ -1,6 +1,5 @@
-// Command bench measures the figures that Allswell promises, as ratios within one run,
-// with public tools: wrk generates the load, and nginx is the reference for pages. It
-// prints the Markdown table of docs/benchmarks.md.
+// Command bench measures the figures that Allswell promises, as ratios within one run, with public tools: wrk generates
+// the load, and nginx is the reference for pages. It prints the Markdown table of docs/benchmarks.md.
 //
 //	go run ./bench            everything; all but checkmemory and checkstorage take about twenty minutes
 //	go run ./bench pings tick only these

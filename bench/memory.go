@@ -10,8 +10,7 @@ import (
 	"github.com/allswell/allswell/internal/store/storetest"
 )
 
-// memory measures the resident memory of a service at rest: fresh, and with a
-// million monitors.
+// memory measures the resident memory of a service at rest: fresh, and with a million monitors.
 func (b *bench) memory() ([]result, error) {
 	dir, err := os.MkdirTemp(b.dir, "rest")
 	if err != nil {

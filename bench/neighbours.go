@@ -22,14 +22,14 @@ const (
 	neighbourChecks   = 10
 	neighbourInterval = 10 * time.Second
 	neighbourSpan     = 90 * time.Second
-	neighbourAlerts   = 6 // the first before the others have any
+	neighbourAlerts   = 6 // the first is measured before the other workspace has any
 )
 
-// neighbour is the service of a workspace's checks and the receiver of its alerts.
+// neighbour is the server that the checks of the measured workspace request, and the receiver of its alerts.
 type neighbour struct {
 	mu      sync.Mutex
-	visited map[string]time.Time // by path
-	longest time.Duration        // between two visits of a path
+	visited map[string]time.Time // the last request, by path
+	longest time.Duration        // the longest time between two requests of a path
 	alerts  chan struct{}
 }
 
@@ -47,8 +47,8 @@ func (n *neighbour) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	n.visited[r.URL.Path] = now
 }
 
-// neighbours measures what a workspace notices of another one, whose targets and channels accept connections and never
-// answer.
+// neighbours measures how a workspace is affected by another one whose targets and channels accept connections but
+// never answer.
 func (b *bench) neighbours() ([]result, error) {
 	path := filepath.Join(b.dir, "neighbours.db")
 	token, err := b.secondToken(path)
@@ -60,7 +60,7 @@ func (b *bench) neighbours() ([]result, error) {
 		return nil, err
 	}
 	defer p.stop()
-	silent, err := net.Listen("tcp", "127.0.0.1:0") // the kernel accepts, and nobody answers
+	silent, err := net.Listen("tcp", "127.0.0.1:0") // the kernel accepts connections, and nobody answers
 	if err != nil {
 		return nil, err
 	}
@@ -92,8 +92,8 @@ func (b *bench) neighbours() ([]result, error) {
 	peak, err := p.memory("VmHWM")
 	return []result{
 		{fmt.Sprintf("Checks beside %d of a host that never answers, every %s: how late", hangingMonitors,
-			neighbourInterval),
-			"< 10 s", fmt.Sprintf("at most %.1f s", late.Seconds())},
+			neighbourInterval), "< 10 s",
+			fmt.Sprintf("at most %.1f s", late.Seconds())},
 		{fmt.Sprintf("Alerts beside %d channels that never answer: from the failure to the message", hangingChannels),
 			"≤ 5 s more",
 			fmt.Sprintf("%.1f s before, at most %.1f s beside them", delays[0].Seconds(),
@@ -102,8 +102,7 @@ func (b *bench) neighbours() ([]result, error) {
 	}, err
 }
 
-// secondToken creates a second workspace, next to the one that the benchmark has a token for, and returns a token of
-// it.
+// secondToken creates a second workspace in the database of the benchmark, and returns a token for it.
 func (b *bench) secondToken(path string) (string, error) {
 	s, err := store.Open(b.ctx, "sqlite:"+path, store.Options{})
 	if err != nil {
@@ -114,8 +113,8 @@ func (b *bench) secondToken(path string) (string, error) {
 	return issued.Secret, err
 }
 
-// addMonitors creates checks, webhooks, and jobs whose failures are sent to all webhooks. It returns the ping tokens of
-// the jobs.
+// addMonitors creates checks, webhook channels, and heartbeat monitors whose alerts go to all of the channels. It
+// returns the ping tokens of the heartbeat monitors.
 func (p *process) addMonitors(url string, checks int, interval time.Duration, channels int) (jobs []string, err error) {
 	if err := atOnce(32, checks, func(i int) error {
 		_, err := p.addCheck(fmt.Sprint("check ", i), fmt.Sprint(url, "/", i), interval, 9*time.Second)
@@ -149,14 +148,15 @@ func (p *process) addMonitors(url string, checks int, interval time.Duration, ch
 	return jobs, nil
 }
 
-// alertDelays returns how long the message about the failure of each job takes. disturb is called after the first one.
+// alertDelays lets the jobs fail one after the other, and returns how long the alert of each takes to arrive. It calls
+// disturb after the first.
 func (p *process) alertDelays(n *neighbour, jobs []string, disturb func() error) (delays []time.Duration, err error) {
 	for i, job := range jobs {
 		if i == 1 {
 			if err := disturb(); err != nil {
 				return nil, err
 			}
-			time.Sleep(neighbourInterval) // until its messages are being sent
+			time.Sleep(neighbourInterval) // until the messages of the other workspace are being sent
 		}
 		began := time.Now()
 		if err := p.signal("/fail", []string{job}); err != nil {
@@ -170,7 +170,7 @@ func (p *process) alertDelays(n *neighbour, jobs []string, disturb func() error)
 	return delays, nil
 }
 
-// await waits for a message.
+// await waits for an alert.
 func (n *neighbour) await() error {
 	select {
 	case <-n.alerts:

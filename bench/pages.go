@@ -49,10 +49,9 @@ func (b *bench) page() ([]result, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := errors.Join(
-		os.WriteFile(filepath.Join(dir, "acme.html"), plain.Body, 0o644),
-		os.WriteFile(filepath.Join(dir, "acme.html.gz"), packed.Body, 0o644),
-	); err != nil {
+	err = errors.Join(os.WriteFile(filepath.Join(dir, "acme.html"), plain.Body, 0o644),
+		os.WriteFile(filepath.Join(dir, "acme.html.gz"), packed.Body, 0o644))
+	if err != nil {
 		return nil, err
 	}
 	nginx, err := b.nginx(dir)

@@ -88,8 +88,7 @@ func (b *bench) serve(log *os.File, database string, env ...string) (*process, e
 
 const benchToken = "bench-bench-bench-bench-bench-bench"
 
-// filled creates a database with the given number of monitors and returns its path and
-// their ping tokens.
+// filled creates a database with the given number of monitors and returns its path and their ping tokens.
 func (b *bench) filled(f storetest.Fill) (string, []string, error) {
 	dir, err := os.MkdirTemp(b.dir, "db")
 	if err != nil {

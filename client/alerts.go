@@ -9,11 +9,11 @@ import (
 	"time"
 )
 
-// ChannelFields has the fields of a type of channels by name. In the API they stand beside the other fields of a
-// channel. Values are as from encoding/json: texts, numbers, booleans, lists and objects.
+// ChannelFields maps the names of the fields that only channels of one type have to their values. In the JSON of a
+// channel they stand beside its other fields. The values have the types that encoding/json decodes into an any.
 type ChannelFields map[string]any
 
-// UnmarshalJSON reads a channel. Fields that this package does not know belong to Fields.
+// UnmarshalJSON reads a channel. Fields receives everything that is not a field of Channel.
 func (ch *Channel) UnmarshalJSON(raw []byte) error {
 	type plain Channel
 	if err := json.Unmarshal(raw, (*plain)(ch)); err != nil {
@@ -40,10 +40,10 @@ func (ch ChannelChange) MarshalJSON() ([]byte, error) {
 	return marshalFlat(plain(ch), ch.Fields)
 }
 
-// ChannelTest describes a channel to which a test is sent, and which is not saved.
+// ChannelTest describes a channel that is tested before it is created.
 type ChannelTest struct {
 	Type   string        `json:"type"`
-	Fields ChannelFields `json:"-"` // of the Type, with secrets
+	Fields ChannelFields `json:"-"` // the fields of the Type, with secrets
 }
 
 // MarshalJSON returns the test with its Fields beside the others.
@@ -69,20 +69,20 @@ func (c *Client) TestChannel(ctx context.Context, id string) (*ChannelTestResult
 	return post[ChannelTestResult](ctx, c, pathOf("channels", id, "test"), nil, IdempotencyKey(""))
 }
 
-// TestNewChannel sends a test message to what a new channel would be, and creates nothing. A message that is not
+// TestNewChannel sends a test message to a channel that does not exist yet, and creates nothing. A message that is not
 // accepted is a result, not an error.
 func (c *Client) TestNewChannel(ctx context.Context, test ChannelTest) (*ChannelTestResult, error) {
 	return post[ChannelTestResult](ctx, c, pathOf("channels", "test"), test, IdempotencyKey(""))
 }
 
-// Alert is the thread of one problem, from its beginning to its end.
+// Alert follows one problem from its beginning to its end.
 type Alert struct {
 	Meta
 	ID             string        `json:"id"`
 	Event          string        `json:"event"` // such as monitor.down
 	State          string        `json:"state"` // open, acknowledged or resolved
-	Title          string        `json:"title"` // what has happened, also after its end
-	Name           string        `json:"name"`  // of what it is about
+	Title          string        `json:"title"` // what happened; it does not change when the alert ends
+	Name           string        `json:"name"`  // the name of the monitor, page or channel with the problem
 	MonitorID      *string       `json:"monitor_id"`
 	Page           *string       `json:"page"` // slug
 	Severity       Impact        `json:"severity"`
@@ -92,10 +92,10 @@ type Alert struct {
 	AcknowledgedAt *time.Time    `json:"acknowledged_at"`
 	AcknowledgedBy *string       `json:"acknowledged_by"`
 	ResolvedAt     *time.Time    `json:"resolved_at"`
-	EndReason      *string       `json:"end_reason"` // why it ended although the problem may last
-	Notices        []AlertNotice `json:"notices"`    // only of GetAlert, the oldest first
-	Holds          []AlertHold   `json:"holds"`      // only of GetAlert, the oldest first
-	Plans          []AlertPlan   `json:"plans"`      // only of GetAlert
+	EndReason      *string       `json:"end_reason"` // why the alert ended although the problem may persist
+	Notices        []AlertNotice `json:"notices"`    // only from GetAlert, the oldest first
+	Holds          []AlertHold   `json:"holds"`      // only from GetAlert, the oldest first
+	Plans          []AlertPlan   `json:"plans"`      // only from GetAlert
 }
 
 // AlertNotice is what a channel was sent about an alert.
@@ -104,12 +104,12 @@ type AlertNotice struct {
 	ChannelID string     `json:"channel_id"`
 	Channel   string     `json:"channel"`         // name
 	Type      string     `json:"channel_type"`    // such as webhook
-	Deleted   bool       `json:"channel_deleted"` // the channel was deleted since
+	Deleted   bool       `json:"channel_deleted"` // the channel does not exist any more
 	Rule      *string    `json:"rule"`            // name
-	InPlaceOf *string    `json:"in_place_of"`     // name of the channel whose fallback it is; nil: none
+	InPlaceOf *string    `json:"in_place_of"`     // name of the channel that failed, if this one is its fallback
 	At        time.Time  `json:"at"`
 	SentAt    *time.Time `json:"sent_at"` // when the channel accepted it
-	Failed    bool       `json:"failed"`  // it is not tried again
+	Failed    bool       `json:"failed"`  // sending failed for good
 	Reason    *string    `json:"reason"`
 }
 
@@ -120,16 +120,16 @@ type AlertPlan struct {
 	DueAt  time.Time `json:"due_at"`
 	Held   *string   `json:"held"` // delay, flapping, silence or quiet_hours
 
-	Steps []ForecastStep `json:"steps"` // the next ones, as long as nobody acknowledges the alert and it lasts
+	Steps []ForecastStep `json:"steps"` // what follows if nobody acknowledges the alert and it does not end
 }
 
-// AlertHold is a time in which a rule held an alert back.
+// AlertHold is a period in which a rule held an alert back.
 type AlertHold struct {
 	Rule   *string   `json:"rule"`   // name; nil: it was deleted
 	Reason string    `json:"reason"` // delay, flapping, silence or quiet_hours
 	At     time.Time `json:"at"`
-	Until  time.Time `json:"until"` // the planned end, or when it was over
-	Over   bool      `json:"over"`  // the rule does not hold the alert back any more
+	Until  time.Time `json:"until"` // the planned end, or when the period ended earlier
+	Over   bool      `json:"over"`  // the period has ended
 }
 
 // AlertFilter selects alerts. Empty fields select all.
@@ -162,7 +162,7 @@ func (c *Client) AcknowledgeAlert(ctx context.Context, id string, options ...Cal
 	return post[Alert](ctx, c, pathOf("alerts", id, "acknowledge"), nil, options...)
 }
 
-// ListSilences returns the silences that have not ended, or all of the last 90 days.
+// ListSilences returns the silences that have not ended; if ended is true, also those of the last 90 days that have.
 func (c *Client) ListSilences(ended bool) *List[Silence] {
 	return &List[Silence]{client: c, path: pathOf("silences"), query: url.Values{"ended": {strconv.FormatBool(ended)}}}
 }

@@ -69,8 +69,8 @@ type Error struct {
 	Status     int                 `json:"-"`        // the HTTP status
 	Code       string              `json:"code"`     // machine-readable: CodeInvalid, CodeNotFound, …
 	Message    string              `json:"message"`  // for people
-	Errors     map[string][]string `json:"errors"`   // what is wrong with which field, if Code is CodeInvalid
-	Problems   []Problem           `json:"problems"` // the same as data, by field; of an old server, Errors as they are
+	Errors     map[string][]string `json:"errors"`   // the messages by field, if Code is CodeInvalid
+	Problems   []Problem           `json:"problems"` // the same as data, by field; an old server: the texts of Errors
 	LogID      string              `json:"id"`       // finds the cause in the server's log, if Code is CodeInternal
 	RetryAfter time.Duration       `json:"-"`        // when a repetition may succeed; 0: not known
 	RequestID  string              `json:"-"`        // finds the request in the server's log

@@ -14,17 +14,17 @@ import (
 // maxPerPage is the maximum number of resources in one answer of the API.
 const maxPerPage = 100
 
-// List is a list of resources on the server. Each call of a method reads it again.
+// List is a list of resources on the server. Each call of a method requests the list again.
 type List[T any] struct {
 	client *Client
 	path   string
 	query  url.Values
 }
 
-// Filter limits a list of pages, groups, components or monitors. Empty fields do not limit it.
+// Filter selects resources from a list of pages, groups, components or monitors. Empty fields select all.
 type Filter struct {
-	Slug string // only the object with this slug
-	Name string // only objects with exactly this name
+	Slug string // the slug of the only resource to return
+	Name string // the exact name of the resources to return
 }
 
 // Filter returns the part of the list that matches f. Lists of other resources ignore the filter.
@@ -43,8 +43,8 @@ func (l *List[T]) Filter(f Filter) *List[T] {
 	return &filtered
 }
 
-// All returns an iterator over the list. It asks the server for 100 resources at a time, when they are needed.
-// After an error the iteration ends.
+// All returns an iterator over the list. It requests 100 resources at a time, when they are needed. The iteration ends
+// after an error.
 //
 // Resources that are created or deleted during the iteration may be missed, or seen twice.
 func (l *List[T]) All(ctx context.Context) iter.Seq2[*T, error] {
@@ -67,7 +67,7 @@ func (l *List[T]) All(ctx context.Context) iter.Seq2[*T, error] {
 	}
 }
 
-// First returns at most n resources from the beginning of the list, and how many resources the whole list has.
+// First returns the first n resources of the list, and the length of the whole list.
 func (l *List[T]) First(ctx context.Context, n int) (first []*T, total int, err error) {
 	perPage := max(1, min(n, maxPerPage))
 	for page := 1; page == 1 || len(first) < n; page++ {
@@ -120,7 +120,7 @@ func decodeAll[T any](c *Client, raw []json.RawMessage) ([]*T, error) {
 	return all, nil
 }
 
-// listByCursor returns an iterator over a list whose parts are found by cursors.
+// listByCursor returns an iterator over a list that the server returns in parts, each with a cursor for the next one.
 func listByCursor[T any](ctx context.Context, c *Client, path string, query url.Values) iter.Seq2[*T, error] {
 	return func(yield func(*T, error) bool) {
 		query := maps.Clone(query)

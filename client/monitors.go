@@ -92,9 +92,9 @@ func (ch MonitorChange) MarshalJSON() ([]byte, error) {
 type MonitorFilter struct {
 	Page       string       // the page's slug
 	Components []string     // ids or, if Page is given, slugs
-	Tag        string       // one of their tags
+	Tag        string       // a tag that the monitor must have
 	IncidentID string       // the incident that the outage of the monitor opened
-	State      MonitorState // one of monitor.MonitorFilterStates
+	State      MonitorState // up, down, late, unknown, waiting or disabled
 	Type       MonitorType
 }
 
@@ -117,10 +117,10 @@ type DueTimes struct {
 	Meta
 	Schedule Schedule    `json:"schedule"`
 	Grace    Seconds     `json:"grace"`
-	DueAt    []time.Time `json:"due_at"` // without the grace; empty for an interval before the first ping
+	DueAt    []time.Time `json:"due_at"` // without the grace; empty if a monitor with an interval was never pinged
 }
 
-// GetMonitorSchedule returns the next n due times of a monitor, at most monitor.MaxDueTimes.
+// GetMonitorSchedule returns the next n due times of a monitor, at most 100.
 func (c *Client) GetMonitorSchedule(ctx context.Context, id string, n int) (*DueTimes, error) {
 	query := url.Values{"n": {strconv.Itoa(n)}}
 	return send[DueTimes](ctx, c, request{
@@ -133,11 +133,11 @@ type Outage struct {
 	Meta
 	ID     string       `json:"id"`
 	Reason OutageReason `json:"reason"`
-	// the last ping before it; StartedAt: there was none, as before outages of checks
+	// when the last ping before the outage arrived; equal to StartedAt if there was none, and for checks
 	SilentSince   time.Time  `json:"silent_since"`
 	StartedAt     time.Time  `json:"started_at"` // when the monitor went down
 	EndedAt       *time.Time `json:"ended_at"`
-	IncidentID    *string    `json:"incident_id"` // nil: it opened none, or that was deleted
+	IncidentID    *string    `json:"incident_id"` // nil: it opened no incident, or the incident was deleted
 	IncidentDraft bool       `json:"incident_draft"`
 }
 
@@ -146,15 +146,15 @@ func (c *Client) ListOutages(monitor string) *List[Outage] {
 	return &List[Outage]{client: c, path: pathOf("monitors", monitor, "outages")}
 }
 
-// MonitorExplanation says why a monitor has its state.
+// MonitorExplanation explains the state of a monitor.
 type MonitorExplanation struct {
 	Meta
-	State MonitorState `json:"state"` // one of monitor.MonitorConditions
-	// when a disabled monitor is enabled again; nil: not by itself
+	State MonitorState `json:"state"` // the state that the dashboard shows, such as late or waiting
+	// when a disabled monitor is enabled again; nil: only when somebody enables it
 	PausedUntil         *time.Time          `json:"paused_until"`
 	AsOf                time.Time           `json:"as_of"`
 	LastPingAt          *time.Time          `json:"last_ping_at"`
-	WaitingSince        *time.Time          `json:"waiting_since"` // the last ping, or when a person restarted the wait
+	WaitingSince        *time.Time          `json:"waiting_since"` // the last ping, or when somebody restarted the wait
 	Interval            Seconds             `json:"interval"`
 	Schedule            Schedule            `json:"schedule"`
 	Grace               Seconds             `json:"grace"`
@@ -169,10 +169,10 @@ type MonitorExplanation struct {
 	DownAt    *time.Time    `json:"down_at"`
 	Reason    *OutageReason `json:"reason"` // why it is down; nil: it is not
 	DownSince *time.Time    `json:"down_since"`
-	Warnings  []Condition   `json:"warnings"` // conditions that the last runs violated, and that only warn
-	// when the first of the runs that have begun must have ended; nil: none has
+	Warnings  []Condition   `json:"warnings"` // violated conditions of the last runs, if they only warn
+	// the earliest time at which a run in progress must have ended; nil: no run with a limit is in progress
 	RunDueAt *time.Time  `json:"run_due_at"`
-	PingGaps []PingGap   `json:"ping_gaps"` // the last ones, oldest first; at most one per interval
+	PingGaps []PingGap   `json:"ping_gaps"` // the newest gaps, the oldest first; at most one per interval
 	Rhythm   *PingRhythm `json:"rhythm"`    // nil: unknown
 	Check    *CheckState `json:"check"`     // nil: a heartbeat
 }

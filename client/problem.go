@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Problem is what is wrong with a field of a request, as data, so that a program can say it in its own words.
+// Problem describes what is wrong with a field of a request, as data, so that programs can word the message themselves.
 type Problem struct {
 	Field string // its path, such as "schedule.expression"
 	// What is wrong, as a format of package fmt: a predicate, whose subject is the field, or a sentence.

@@ -12,7 +12,7 @@ type AlertMatch struct {
 	Events     []string `json:"events,omitempty"`     // events that it is about
 	Pages      []string `json:"pages,omitempty"`      // pages that it is about: ids; slugs are accepted
 	Monitors   []string `json:"monitors,omitempty"`   // monitors that it is about: ids; slugs are accepted
-	Tags       []string `json:"tags,omitempty"`       // tags of monitors, one of which must match
+	Tags       []string `json:"tags,omitempty"`       // tags: a monitor must have at least one of them
 	Severities []Impact `json:"severities,omitempty"` // severities that it is about
 }
 
@@ -74,7 +74,7 @@ type ChannelHealth struct {
 	Reason            *string    `json:"reason"`             // why the last attempt failed. If failing_since is null, it was a test that somebody sent; nil: it did not fail
 	NextAt            *time.Time `json:"next_at"`            // time at which the channel is used next; nil: nothing waits for it
 	TestedAt          *time.Time `json:"tested_at"`          // time of the last weekly test; nil: there was none
-	TemplateError     *string    `json:"template_error"`     // why the last message had the default words in place of those of a template; nil: it did not
+	TemplateError     *string    `json:"template_error"`     // why the last message had the default text instead of the text of a template; nil: it did not
 	SecretsUnreadable bool       `json:"secrets_unreadable"` // whether the secrets of the channel cannot be decrypted, because their key is missing or has changed: the channel is not used
 	CommandMissing    bool       `json:"command_missing"`    // whether the channel runs a program, and the setting `ALLSWELL_ALERT_COMMAND` names none. Then no such channel can be created
 }
@@ -633,7 +633,7 @@ type Page struct {
 	Icon           *string       `json:"icon"`             // URL of the icon, which changes with the icon; nil: none, so that an icon shows the status
 	AutoIncidents  AutoIncidents `json:"auto_incidents"`   // incidents of monitors that go down. A draft is published by a person
 	Visibility     Visibility    `json:"visibility"`       // who can see the page. An unlisted page is for everybody who has its address, a private one for clients with a token and for visitors who are allowed to see it
-	Home           bool          `json:"home"`             // whether the page is set as the one at `/` of the service, which at most one page of a workspace is: `true` takes it from the present one. If several workspaces have one, `/` shows that of the oldest; without one, the first public page
+	Home           bool          `json:"home"`             // whether the page is set as the one at `/` of the service, which at most one page of a workspace is: `true` takes it from the present one. If several workspaces have one, `/` shows the page of the oldest; without one, the first public page
 	WebhookSignUps bool          `json:"webhook_sign_ups"` // whether visitors can subscribe webhooks, chats and phones to the page. They receive nothing but a request for confirmation until they are confirmed
 	ResponseTimes  bool          `json:"response_times"`   // whether the pages of components show how long the checks of their monitors took, and which failed, in the last day. They name neither the monitors nor their targets
 	Languages      []string      `json:"languages"`        // languages that visitors are offered: en, de, ar. If the default language is not among them, the first one takes its place
@@ -654,7 +654,7 @@ type NewPage struct {
 	FooterLinks    []FooterLink   `json:"footer_links,omitempty"`     // links in the footer of the page
 	AutoIncidents  *AutoIncidents `json:"auto_incidents,omitempty"`   // incidents of monitors that go down. A draft is published by a person; nil: publish
 	Visibility     *Visibility    `json:"visibility,omitempty"`       // who can see the page. An unlisted page is for everybody who has its address, a private one for clients with a token and for visitors who are allowed to see it; nil: public
-	Home           *bool          `json:"home,omitempty"`             // whether the page is set as the one at `/` of the service, which at most one page of a workspace is: `true` takes it from the present one. If several workspaces have one, `/` shows that of the oldest; without one, the first public page
+	Home           *bool          `json:"home,omitempty"`             // whether the page is set as the one at `/` of the service, which at most one page of a workspace is: `true` takes it from the present one. If several workspaces have one, `/` shows the page of the oldest; without one, the first public page
 	WebhookSignUps *bool          `json:"webhook_sign_ups,omitempty"` // whether visitors can subscribe webhooks, chats and phones to the page. They receive nothing but a request for confirmation until they are confirmed; nil: true
 	ResponseTimes  *bool          `json:"response_times,omitempty"`   // whether the pages of components show how long the checks of their monitors took, and which failed, in the last day. They name neither the monitors nor their targets
 	Languages      []string       `json:"languages,omitempty"`        // languages that visitors are offered: en, de, ar. If the default language is not among them, the first one takes its place; nil: all

@@ -62,7 +62,7 @@ type SignalReport struct {
 	Kind     SignalKind
 	ExitCode *int   // given instead of the kind, if not nil
 	RunID    string // a UUID; "": none
-	Output   []byte // the server keeps the last monitor.MaxOutput bytes
+	Output   []byte // the server keeps the last 100,000 bytes
 }
 
 // Signal records a report for the monitor with this ping token, or with the slug after a page's ping key and a slash.

@@ -4,5 +4,5 @@ package alertchannel
 
 import "os/exec"
 
-// ownGroup does nothing: there are no process groups.
+// ownGroup does nothing, because there are no process groups here.
 func ownGroup(*exec.Cmd) {}

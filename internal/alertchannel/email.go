@@ -18,7 +18,7 @@ var emailType = Type{
 	Name: "email", Label: "E-mail", Help: "Sends a mail through the mail server of this service.",
 	Fields: []configfield.Field{
 		{
-			Name: "to", Label: "Address", Help: "One e-mail address, which may be that of a group.",
+			Name: "to", Label: "Address", Help: "One e-mail address. It can belong to a group.",
 			Kind: configfield.KindText, Required: true, Max: 254, Example: "oncall@example.com",
 		},
 	},

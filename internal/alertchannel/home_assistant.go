@@ -61,7 +61,7 @@ func (c *homeAssistant) Validate(bad *kernel.ValidationError) {
 		bad.Add("webhook_id", "Either the %s or the %s must be set.", kernel.Name("webhook_id"),
 			kernel.Name("notify_action"))
 	case c.NotifyAction != "" && !homeAssistantAction.MatchString(c.NotifyAction):
-		bad.Add("notify_action", "must be the part of its name after notify., such as mobile_app_phone")
+		bad.Add("notify_action", "must be the name of the action without notify., such as mobile_app_phone")
 	case c.NotifyAction != "" && c.AccessToken == "":
 		bad.Add("access_token", "is needed for a %s", kernel.Name("notify_action"))
 	}
@@ -80,7 +80,7 @@ func (c *homeAssistant) send(ctx context.Context, s *Sender, m alert.Message) Re
 		}
 	} else {
 		r.url, r.header["Authorization"] = c.Server+"/api/services/notify/"+c.NotifyAction, "Bearer "+c.AccessToken
-		// A device shows the newest message of a tag in place of the earlier one.
+		// A device replaces the earlier message with the same tag.
 		r.body = map[string]any{"title": title, "message": text, "data": map[string]any{"tag": threadKey(m)}}
 	}
 	a, bad := s.call(ctx, r)

@@ -80,8 +80,7 @@ func (c *matrix) send(ctx context.Context, s *Sender, m alert.Message) Result {
 	r := request{
 		method: http.MethodPut,
 		url:    c.Server + "/_matrix/client/v3/rooms/" + url.PathEscape(c.RoomID) + "/send/m.room.message/" + m.ID,
-		body:   body, name: "Matrix",
-		header: map[string]string{"Authorization": "Bearer " + c.AccessToken},
+		body:   body, name: "Matrix", header: map[string]string{"Authorization": "Bearer " + c.AccessToken},
 	}
 	a, bad := s.callTwice(ctx, r, c.content(m))
 	if bad != nil {

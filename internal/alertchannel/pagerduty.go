@@ -86,9 +86,8 @@ func (c *pagerDuty) send(ctx context.Context, s *Sender, m alert.Message) Result
 				"severity": pagerDutySeverities[m.Severity()],
 			}
 		}
-		if r := s.deliver(
-			ctx, request{url: c.Server + "/v2/enqueue", body: body, name: "PagerDuty"}, plain,
-		); r.Result != audience.SendAccepted {
+		r := s.deliver(ctx, request{url: c.Server + "/v2/enqueue", body: body, name: "PagerDuty"}, plain)
+		if r.Result != audience.SendAccepted {
 			return r
 		}
 	}

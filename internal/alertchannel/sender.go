@@ -71,8 +71,7 @@ func NewSender(c Config) *Sender {
 		Transport: &http.Transport{
 			Proxy:       nil, // a proxy would bypass the guard
 			DialContext: dialer.DialContext, TLSHandshakeTimeout: sendTimeout, MaxResponseHeaderBytes: maxAnswer,
-			DisableCompression: true,
-			MaxIdleConns:       16, MaxIdleConnsPerHost: 2, IdleConnTimeout: 30 * time.Second,
+			DisableCompression: true, MaxIdleConns: 16, MaxIdleConnsPerHost: 2, IdleConnTimeout: 30 * time.Second,
 		},
 	}}
 }

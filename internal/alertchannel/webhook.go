@@ -46,8 +46,8 @@ func (w *webhook) Validate(bad *kernel.ValidationError) {
 	checkURL(bad, "url", &w.URL)
 	if w.Secret != "" {
 		encoded, marked := strings.CutPrefix(w.Secret, "whsec_")
-		if key, err := base64.StdEncoding.DecodeString(encoded); err != nil || !marked || len(key) < 24 ||
-			len(key) > 64 {
+		key, err := base64.StdEncoding.DecodeString(encoded)
+		if err != nil || !marked || len(key) < 24 || len(key) > 64 {
 			bad.Add("secret", "must be whsec_ followed by 24 to 64 bytes in base64")
 		}
 	}

@@ -218,9 +218,8 @@ func exchangeDNS(conn net.Conn, network string, message []byte) ([]byte, error) 
 		return buffer[:n], err
 	}
 	if message != nil {
-		if _, err := conn.Write(
-			append(binary.BigEndian.AppendUint16(nil, uint16(len(message))), message...),
-		); err != nil {
+		_, err := conn.Write(append(binary.BigEndian.AppendUint16(nil, uint16(len(message))), message...))
+		if err != nil {
 			return nil, err
 		}
 	}
@@ -245,8 +244,8 @@ func (p *dnsProbe) connect(ctx context.Context, r *run, network string) (net.Con
 		return r.dial(ctx, network+p.IPVersion, joinHostPort(p.host, p.port))
 	}
 	address := cmp.Or(r.network.nameServer, "127.0.0.1:53")
-	if system, err := dns.ClientConfigFromFile(resolvConf); r.network.nameServer == "" && err == nil &&
-		len(system.Servers) > 0 {
+	system, err := dns.ClientConfigFromFile(resolvConf)
+	if r.network.nameServer == "" && err == nil && len(system.Servers) > 0 {
 		address = net.JoinHostPort(system.Servers[0], system.Port)
 	}
 	trusted := &run{network: &Network{trusted: true}, timeout: r.timeout, limit: maxWire}

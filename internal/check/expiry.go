@@ -40,7 +40,7 @@ func (e expiry) check(bad *kernel.ValidationError) {
 	}
 }
 
-// judgeExpiry sets the failure or the warning of a target that works, if one of its certificates expires soon.
+// judgeExpiry adds a failure or a warning to the outcome of a working target if one of its certificates expires soon.
 func (e expiry) judgeExpiry(o *Outcome, now time.Time) {
 	if o.CertificateExpiresAt.IsZero() {
 		return
@@ -56,7 +56,7 @@ func (e expiry) judgeExpiry(o *Outcome, now time.Time) {
 	}
 }
 
-// inDays writes a time until something happens, such as "in 3 days".
+// inDays formats the time until something happens, such as "in 3 days".
 func inDays(left time.Duration) string {
 	switch days := int(math.Floor(left.Hours() / 24)); days {
 	case 0:
@@ -68,8 +68,8 @@ func inDays(left time.Duration) string {
 	}
 }
 
-// firstExpiry returns when the first certificate of the chain expires: of the verified one without its root, or of what
-// the target sent if nothing was verified.
+// firstExpiry returns the earliest expiry of the certificates of the verified chain without its root, or, if nothing
+// was verified, of the certificates that the target sent.
 func firstExpiry(s tls.ConnectionState) time.Time {
 	chain := s.PeerCertificates
 	if len(s.VerifiedChains) > 0 {

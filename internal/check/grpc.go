@@ -32,8 +32,8 @@ var grpcType = Type{
 	New: func() Probe { return &grpcProbe{tlsOptions: defaultTLS} },
 }
 
-// grpcProbe speaks gRPC over the HTTP/2 of the standard library: one request with one message of one field does not
-// need more.
+// grpcProbe uses gRPC over the HTTP/2 of the standard library. A library is not worth its while for one request with
+// one message of one field.
 type grpcProbe struct {
 	Host      string `json:"host"`
 	Port      int    `json:"port"`
@@ -90,14 +90,14 @@ func (p *grpcProbe) run(ctx context.Context, r *run) Outcome {
 	return Outcome{Answered: true, Failure: p.judge(response, message)}
 }
 
-// healthRequest returns a message of gRPC with a HealthCheckRequest.
+// healthRequest returns a gRPC message with a HealthCheckRequest.
 func healthRequest(service string) []byte {
 	message := protowire.AppendTag(nil, 1, protowire.BytesType)
 	message = protowire.AppendString(message, service)
 	return append(binary.BigEndian.AppendUint32([]byte{0}, uint32(len(message))), message...)
 }
 
-// judge returns why the response does not come from a healthy service, or "".
+// judge returns why the service is not healthy according to the response; "": it is.
 func (p *grpcProbe) judge(response *http.Response, message []byte) string {
 	if response.StatusCode != http.StatusOK {
 		return fmt.Sprintf("status %d, expected a response of gRPC", response.StatusCode)
@@ -135,7 +135,7 @@ func (p *grpcProbe) named() string {
 	return "the service " + p.Service
 }
 
-// statusReason returns what a status of gRPC other than OK means.
+// statusReason returns the reason for a gRPC status other than OK.
 func (p *grpcProbe) statusReason(code uint32) string {
 	switch code {
 	case 5:
@@ -150,7 +150,7 @@ func (p *grpcProbe) statusReason(code uint32) string {
 	return fmt.Sprintf("the server answered status %d of gRPC", code)
 }
 
-// healthStatus returns the status of a HealthCheckResponse in a message of gRPC.
+// healthStatus returns the status of the HealthCheckResponse in a gRPC message.
 func healthStatus(message []byte) (status uint64, ok bool) {
 	if len(message) < 5 || message[0] != 0 || uint64(binary.BigEndian.Uint32(message[1:5])) != uint64(len(message)-5) {
 		return 0, false

@@ -86,8 +86,7 @@ var httpType = Type{
 		},
 		{
 			Name: "password", Label: "Password", Help: "Password for basic or Digest authentication.",
-			Kind:   configfield.KindText,
-			Secret: true, Advanced: true,
+			Kind: configfield.KindText, Secret: true, Advanced: true,
 		},
 		{
 			Name: "digest", Label: "Digest authentication",
@@ -99,8 +98,7 @@ var httpType = Type{
 			Kind: configfield.KindText, Secret: true, Advanced: true, Max: 8192,
 		},
 		oauthTokenURLField, oauthClientIDField, oauthClientSecretField, oauthScopesField, oauthAudienceField,
-		oauthResourceField,
-		warnDaysField, downDaysField, insecureField, caField, clientCertificateField,
+		oauthResourceField, warnDaysField, downDaysField, insecureField, caField, clientCertificateField,
 		{
 			Name: "follow_redirects", Label: "Follow redirects", Help: "Whether to follow up to 10 redirects.",
 			Kind: configfield.KindFlag, Advanced: true, Default: "true",
@@ -132,8 +130,7 @@ var httpType = Type{
 	New: func() Probe {
 		return &httpProbe{
 			Method: http.MethodGet, ExpectedStatuses: []string{"200-299"}, FollowRedirects: true,
-			MaxBodySize: defaultMaxBodySize,
-			tlsOptions:  defaultTLS,
+			MaxBodySize: defaultMaxBodySize, tlsOptions: defaultTLS,
 		}
 	},
 }

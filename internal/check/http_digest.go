@@ -70,8 +70,8 @@ func digestChallenges(headers http.Header) (all []string) {
 	for _, value := range headers.Values("Www-Authenticate") {
 		var one string
 		for _, part := range splitUnquoted(value) {
-			if name, _, ok := strings.Cut(strings.TrimSpace(part), "="); one != "" && ok &&
-				!strings.Contains(strings.TrimSpace(name), " ") {
+			name, _, ok := strings.Cut(strings.TrimSpace(part), "=")
+			if one != "" && ok && !strings.Contains(strings.TrimSpace(name), " ") {
 				one += "," + part
 				continue
 			}

@@ -277,14 +277,14 @@ func TestWebSocketServers(t *testing.T) {
 		}, []any{"subprotocol", "a, b"}, "the server did not choose the subprotocol a or b"},
 		{"one without an offer", choosing("c"), nil, `the server chose a subprotocol that was not offered: "c"`},
 		{"no proof", withoutProof, nil,
-			"the response is not that of a WebSocket: it has no header Sec-WebSocket-Accept, which a check with " +
+			"the response does not accept a WebSocket: it has no header Sec-WebSocket-Accept, which a check with " +
 				"allow_missing_accept accepts"},
 		{"no proof, accepted", withoutProof, []any{"allow_missing_accept", true}, ""},
 		{"a wrong proof", withWrongProof, []any{"allow_missing_accept", true},
-			"the response is not that of a WebSocket: its header Sec-WebSocket-Accept is wrong"},
+			"the response does not accept a WebSocket: its header Sec-WebSocket-Accept is wrong"},
 		{"no upgrade", func(string, string) string {
 			return "Connection: Upgrade\r\nUpgrade: h2c\r\n"
-		}, nil, "the response is not that of a WebSocket: it has no header Upgrade: websocket"},
+		}, nil, "the response does not accept a WebSocket: it has no header Upgrade: websocket"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			o := runOnce(t, "websocket",

@@ -70,8 +70,8 @@ func (a *oauth) checkOAuth(bad *kernel.ValidationError) {
 		}
 		return
 	}
-	if u, err := url.Parse(a.OAuthResource); a.OAuthResource != "" &&
-		(err != nil || u.Scheme == "" || u.Fragment != "") {
+	u, err := url.Parse(a.OAuthResource)
+	if a.OAuthResource != "" && (err != nil || u.Scheme == "" || u.Fragment != "") {
 		bad.Add("oauth2_resource", "must be a URI without a fragment, such as https://api.example.com/")
 	}
 	checkURL(bad, "oauth2_token_url", &a.OAuthTokenURL, "http", "https")
@@ -114,8 +114,8 @@ func (a *oauth) key() [sha256.Size]byte {
 			a.OAuthScopes...)))
 }
 
-// token returns an access token, or a failure. Obtaining one is not part of the phases, nor of their total, but of the
-// timeout.
+// token returns an access token, or a failure. The time that this takes counts towards the timeout, but is not part of
+// the measured phases or their total.
 func (a *oauth) token(ctx context.Context, r *run, transport func(*run) *http.Transport) (*oauth2.Token, Outcome) {
 	cache, key := r.network.tokens.open(), a.key()
 	if token, ok := cache.Get(key); ok && token.Valid() {

@@ -52,8 +52,8 @@ func (p *httpProbe) redirect(transport *http.Transport, hops *requests) func(*ht
 		if host, ok := hostname.InHostPort(next.URL.Host); ok {
 			next.URL.Host = host
 		}
-		if left = left || !isSameOrigin(next.URL, p.url); left && hasBody(next) && p.url.Scheme == "https" &&
-			next.URL.Scheme == "http" {
+		left = left || !isSameOrigin(next.URL, p.url)
+		if left && hasBody(next) && p.url.Scheme == "https" && next.URL.Scheme == "http" {
 			return http.ErrUseLastResponse // the body was encrypted before
 		}
 		hops.goTo(next.URL)

@@ -33,7 +33,7 @@ func Change(t monitor.MonitorType, c *monitor.CheckSpec, given map[string]json.R
 	return err
 }
 
-// types returns the types, for package configfield.
+// types returns the types in the form that package configfield needs.
 func types() configfield.Types {
 	all := configfield.Types{Noun: "monitor", Size: monitor.MaxCheckConfig}
 	for _, t := range Types {
@@ -46,8 +46,8 @@ func types() configfield.Types {
 	return all
 }
 
-// Probe returns the configured probe of a monitor, from what Read returned. The error is a *kernel.ValidationError
-// if the configuration is not valid any more.
+// Probe returns the probe of a monitor with the configuration and the secrets that Read returned. The error is a
+// *kernel.ValidationError if the configuration is not valid any more.
 func (t Type) Probe(config json.RawMessage, secrets map[string]json.RawMessage) (Probe, error) {
 	p := t.New()
 	return p, configfield.Configure(p, config, secrets)

@@ -10,7 +10,7 @@ import (
 	"github.com/allswell/allswell/internal/domain/kernel"
 )
 
-// tlsOptions has the fields of types that can speak TLS.
+// tlsOptions has the fields of all types of checks that can use TLS.
 type tlsOptions struct {
 	expiry
 	Insecure          bool   `json:"insecure"`
@@ -42,8 +42,8 @@ func (o *tlsOptions) prepare(bad *kernel.ValidationError, name string) {
 	}
 }
 
-// judgeExpiry judges the certificates of a target that works. With insecure, an expired one is no failure unless there
-// is a number of days at which the check fails.
+// judgeExpiry judges the certificates of a target that works. With insecure, an expired certificate is a failure only
+// if down_days is set.
 func (o *tlsOptions) judgeExpiry(out *Outcome, now time.Time) {
 	o.expiry.judgeExpiry(out, now)
 	if o.Insecure && o.DownDays == 0 && out.Failure != "" {
@@ -54,8 +54,8 @@ func (o *tlsOptions) judgeExpiry(out *Outcome, now time.Time) {
 	}
 }
 
-// errNegativeSerial means that a certificate breaks RFC 5280: go.mod lets such certificates be read, so that a check
-// with insecure can accept them.
+// errNegativeSerial means that a certificate violates RFC 5280. A setting in go.mod lets Go parse such certificates, so
+// that checks with insecure can accept them.
 var errNegativeSerial = errors.New("negative serial number")
 
 func refuseNegativeSerials(s tls.ConnectionState) error {
@@ -67,7 +67,7 @@ func refuseNegativeSerials(s tls.ConnectionState) error {
 	return nil
 }
 
-// allCipherSuites returns all cipher suites, also suites with RSA key exchange, RC4 or 3DES, which old servers have.
+// allCipherSuites returns all cipher suites, including RSA key exchange, RC4 and 3DES, which old servers need.
 func allCipherSuites() []uint16 {
 	var all []uint16
 	for _, suite := range slices.Concat(tls.CipherSuites(), tls.InsecureCipherSuites()) {

@@ -34,7 +34,7 @@ var websocketType = Type{
 		},
 		{
 			Name: "subprotocol", Label: "Subprotocols",
-			Help: "Subprotocols, separated by commas, of which the server must choose one.",
+			Help: "Subprotocols, separated by commas. The server must choose one of them.",
 			Kind: configfield.KindText, Advanced: true, Max: 500, Example: "graphql-transport-ws, graphql-ws",
 		},
 		{
@@ -179,11 +179,11 @@ func (p *websocketProbe) notWebSocket(h http.Header) string {
 	chosen := h.Get("Sec-WebSocket-Protocol")
 	switch {
 	case !httpguts.HeaderValuesContainsToken(h.Values("Connection"), "upgrade"):
-		return "the response is not that of a WebSocket: it has no header Connection: Upgrade"
+		return "the response does not accept a WebSocket: it has no header Connection: Upgrade"
 	case !httpguts.HeaderValuesContainsToken(h.Values("Upgrade"), "websocket"):
-		return "the response is not that of a WebSocket: it has no header Upgrade: websocket"
+		return "the response does not accept a WebSocket: it has no header Upgrade: websocket"
 	case len(h.Values("Sec-WebSocket-Accept")) == 0:
-		return "the response is not that of a WebSocket: it has no header Sec-WebSocket-Accept, which a check with " +
+		return "the response does not accept a WebSocket: it has no header Sec-WebSocket-Accept, which a check with " +
 			"allow_missing_accept accepts"
 	case chosen != "" && !slices.ContainsFunc(p.subprotocols, func(s string) bool {
 		return strings.EqualFold(s, chosen)
@@ -192,7 +192,7 @@ func (p *websocketProbe) notWebSocket(h http.Header) string {
 	case h.Get("Sec-WebSocket-Extensions") != "":
 		return "the server uses an extension that was not offered: " + quote(h.Get("Sec-WebSocket-Extensions"))
 	}
-	return "the response is not that of a WebSocket: its header Sec-WebSocket-Accept is wrong"
+	return "the response does not accept a WebSocket: its header Sec-WebSocket-Accept is wrong"
 }
 
 // talk exchanges messages on an open WebSocket.

@@ -32,7 +32,7 @@ func matchFields[T any](column string, of func(*T) *alert.Filter) []*field.Field
 		}).AtMost(alert.MaxFilter).Flag("tag").NoFlag("no-tags").
 			Settle(func(v *T) { of(v).Tags = monitor.SortTags(of(v).Tags) }).
 			Check(func(v *T, bad *kernel.ValidationError) { alert.CheckTags(bad, of(v).Tags) }).
-			Doc("Tags of monitors, one of which must match").Empty("all monitors").
+			Doc("Tags: a monitor must have at least one of them").Empty("all monitors").
 			Form("Tags of monitors", "With commas between: one of them must match. Empty: all.", ""),
 		field.Choices("severities", func(v *T) *[]kernel.Impact {
 			return &of(v).Severities

@@ -19,8 +19,8 @@ var AlertRule = field.New(field.Resource[alertRule]{
 	Example: alertRule{
 		ID: "rul_068vq2r4b1ccu5a0d3e1", Slug: "databases", Name: "Databases", Enabled: true,
 		Filter: alert.Filter{Events: alert.DefaultEvents, Tags: []string{"database"}}, Target: exampleTarget,
-		Delay: time.Minute, Repeat: 30 * time.Minute,
-		QuietHours: &exampleQuietHours, Escalation: []alert.Step{exampleStep},
+		Delay: time.Minute, Repeat: 30 * time.Minute, QuietHours: &exampleQuietHours,
+		Escalation: []alert.Step{exampleStep},
 		Summary: "When a monitor tagged database is down for more than 1 minute, notify Phone; after 10 minutes " +
 			"without acknowledgement, notify Boss; " +
 			"repeat every 30 minutes until somebody acknowledges; from 22:00 to 07:00 (Europe/Berlin), wait until " +

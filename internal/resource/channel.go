@@ -20,8 +20,7 @@ var Channel = field.New(field.Resource[channel]{
 	Doc: "a way to notify people of alerts, such as a room of a chat",
 	Example: channel{
 		ID: "chn_068vq2r4b1ccu5a0d3e1", Slug: "operations", Type: "webhook", Name: "Operations", Enabled: true,
-		MaxPerMinute: alert.DefaultMaxPerMinute,
-		UsedBy:       []alert.ChannelUse{exampleUse},
+		MaxPerMinute: alert.DefaultMaxPerMinute, UsedBy: []alert.ChannelUse{exampleUse},
 		Templates:    alert.Templates{TitleTemplate: "[{{.Severity}}] {{.Title}}"},
 		SecretFields: []string{"secret", "url"}, URLHost: "ops.example.com",
 		Health: exampleHealth, CreatedAt: exampleDay, UpdatedAt: exampleDay,
@@ -221,7 +220,7 @@ var ChannelHealth = field.NewPart(field.Resource[channelHealth]{
 		field.Time("tested_at", func(h *channelHealth) *time.Time { return &h.TestedAt }).Nullable().ReadOnly().
 			Doc("Time of the last weekly test").Empty("there was none"),
 		field.Text("template_error", func(h *channelHealth) *string { return &h.TemplateError }).Nullable().ReadOnly().
-			Doc("Why the last message had the default words in place of those of a template").Empty("it did not"),
+			Doc("Why the last message had the default text instead of the text of a template").Empty("it did not"),
 		field.Bool("secrets_unreadable", func(h *channelHealth) *bool { return &h.SecretsUnreadable }).ReadOnly().
 			Doc("Whether the secrets of the channel cannot be decrypted, because their key is missing or has " +
 				"changed: the channel is not used"),

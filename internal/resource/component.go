@@ -17,8 +17,7 @@ var Component = field.New(field.Resource[component]{
 	Doc: "a part of the service that a page reports on",
 	Example: component{
 		ID: "comp_068vq2r4b1ccu5a0d3e1", Slug: "api", Name: "API", Description: new("The public API"),
-		Baseline:  kernel.StatusOperational,
-		CreatedAt: exampleDay, UpdatedAt: exampleDay,
+		Baseline: kernel.StatusOperational, CreatedAt: exampleDay, UpdatedAt: exampleDay,
 	},
 	Fields: []*field.Field[component]{
 		field.ID("id", kernel.PrefixComponent, func(c *component) *string { return &c.ID }),

@@ -15,12 +15,11 @@ type incidentTemplate = statuspage.IncidentTemplate
 // IncidentTemplate describes templates of incidents.
 var IncidentTemplate = field.New(field.Resource[incidentTemplate]{
 	Noun: "incident template", Path: "incident-templates", Object: kernel.ObjectIncidentTemplate,
-	Rules: templateVariables,
-	Doc:   "the beginning of an incident, to be chosen when one is opened",
+	Rules: templateVariables, Doc: "the beginning of an incident, to be chosen when one is opened",
 	Example: incidentTemplate{
 		ID: "tpl_068vq2r4b1ccu5a0d3e1", Page: "acme", Slug: "slow-payments", Name: "Slow payments",
-		Title: "{{component}} is slow", Impact: kernel.ImpactMinor,
-		Message: "We noticed it at {{time}}.", CreatedAt: exampleDay, UpdatedAt: exampleDay,
+		Title: "{{component}} is slow", Impact: kernel.ImpactMinor, Message: "We noticed it at {{time}}.",
+		CreatedAt: exampleDay, UpdatedAt: exampleDay,
 	},
 	Fields: []*field.Field[incidentTemplate]{
 		field.ID("id", kernel.PrefixIncidentTemplate, func(t *incidentTemplate) *string { return &t.ID }),

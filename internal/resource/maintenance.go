@@ -25,8 +25,7 @@ var Maintenance = field.New(field.Resource[maintenance]{
 		Components:   []statuspage.ComponentName{{ID: "comp_068vq2r4b1ccu5a0d3e1", Name: "API"}},
 		Updates: []statuspage.MaintenanceUpdate{{
 			ID: "upd_068vq2r4b1ccu5a0d3e1", Message: "The API will be slow for a few minutes.",
-			State:     statuspage.MaintenanceScheduled,
-			CreatedAt: exampleDay.AddDate(0, 0, -7),
+			State: statuspage.MaintenanceScheduled, CreatedAt: exampleDay.AddDate(0, 0, -7),
 		}},
 		CreatedAt: exampleDay.AddDate(0, 0, -7), UpdatedAt: exampleDay.AddDate(0, 0, -7),
 	},
@@ -90,8 +89,7 @@ var MaintenanceUpdate = field.New(field.Resource[maintenanceUpdate]{
 	Doc: "an entry in the timeline of a maintenance",
 	Example: maintenanceUpdate{
 		ID: "upd_068vq2r4b1ccu5a0d3e1", Message: "The upgrade is done; we are looking at the figures.",
-		State:     statuspage.MaintenanceVerifying,
-		CreatedAt: exampleDay.Add(70 * time.Minute),
+		State: statuspage.MaintenanceVerifying, CreatedAt: exampleDay.Add(70 * time.Minute),
 	},
 	Fields: []*field.Field[maintenanceUpdate]{
 		field.ID("id", kernel.PrefixUpdate, func(u *maintenanceUpdate) *string { return &u.ID }),

@@ -94,8 +94,8 @@ var Monitor = field.New(field.Resource[monitor.Monitor]{
 			return &m.State
 		}, field.Values(monitor.MonitorStates)...).ReadOnly().NoColumn().
 			Doc("Whether it is up or down"),
-		field.ChoiceBy("condition", (*monitor.Monitor).Condition, nil,
-			field.Values(monitor.MonitorConditions)...).ReadOnly().Schema("MonitorCondition").
+		field.ChoiceBy("condition", (*monitor.Monitor).DisplayState, nil,
+			field.Values(monitor.DisplayStates)...).ReadOnly().Schema("MonitorCondition").
 			Doc("The state in more words"),
 		field.Bool("enabled", func(m *monitor.Monitor) *bool { return &m.Enabled }).ByHand().
 			Default(func(m *monitor.Monitor, _ time.Time) { m.Enabled = true }).

@@ -17,8 +17,7 @@ var OnCall = field.New(field.Resource[onCall]{
 	Doc: "a rotation: every week at the same time, the next participant is on call",
 	Example: onCall{
 		ID: "onc_068vq2r4b1ccu5a0d3e1", Slug: "operations", Name: "Operations", Zone: "Europe/Berlin",
-		HandOverDay: "mon", HandOverAt: 9 * 60,
-		StartsOn:     exampleDay.AddDate(0, 0, -5).Truncate(24 * time.Hour),
+		HandOverDay: "mon", HandOverAt: 9 * 60, StartsOn: exampleDay.AddDate(0, 0, -5).Truncate(24 * time.Hour),
 		Participants: []alert.Participant{exampleParticipant}, Overrides: []alert.Override{exampleOverride},
 		Now: "Ada", Next: []alert.Turn{exampleTurn},
 		CalendarURL: "https://status.example.com" + alert.CalendarPath + "?key=7QWPHCLCIBMD6OWVQBBSJLZHGI",
@@ -84,7 +83,7 @@ func onCallRules(o, before *onCall, now time.Time, bad *kernel.ValidationError) 
 	}
 	for i, v := range o.Overrides {
 		if v.ID != "" && !kernel.ValidID(alert.PrefixOverride, v.ID) {
-			bad.Add(fmt.Sprintf("overrides.%d.id", i), "must be that of an override, or left out")
+			bad.Add(fmt.Sprintf("overrides.%d.id", i), "must be the id of an override, or omitted")
 		}
 	}
 	o.Check(bad, now, overrides)

@@ -106,7 +106,7 @@ var Page = field.New(field.Resource[page]{
 		field.Bool("home", func(p *page) *bool { return &p.Home }).Kept().
 			Doc("Whether the page is set as the one at `/` of the service, which at most one page of a workspace is: "+
 				"`true` takes it from the present one. If several "+
-				"workspaces have one, `/` shows that of the oldest; without one, the first public page").
+				"workspaces have one, `/` shows the page of the oldest; without one, the first public page").
 			Form("Start page", "", "").Labels("yes, it is the start page", "no"),
 		field.Bool("webhook_sign_ups", func(p *page) *bool { return &p.WebhookSignUps }).Kept().
 			Default(func(p *page, _ time.Time) { p.WebhookSignUps = true }).

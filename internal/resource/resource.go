@@ -10,9 +10,8 @@ import (
 // Descriptions are the descriptions of all resources.
 var Descriptions = []field.Description{
 	Announcement.Describe(), Component.Describe(), Group.Describe(), IncidentTemplate.Describe(),
-	Maintenance.Describe(), MaintenanceUpdate.Describe(),
-	Silence.Describe(), Monitor.Describe(), Page.Describe(), AlertRule.Describe(), Channel.Describe(),
-	OnCall.Describe(), Subscriber.Describe(),
+	Maintenance.Describe(), MaintenanceUpdate.Describe(), Silence.Describe(), Monitor.Describe(), Page.Describe(),
+	AlertRule.Describe(), Channel.Describe(), OnCall.Describe(), Subscriber.Describe(),
 }
 
 // exampleDay is the instant of examples.

@@ -18,9 +18,8 @@ var Subscriber = field.New(field.Resource[subscriber]{
 	Doc: "an address that is notified about a page",
 	Example: subscriber{
 		ID: "sub_068vq2r4b1ccu5a0d3e1", Channel: audience.ChannelWebhook, Target: "https://example.com/hooks/status",
-		AddedByOperator: true,
-		WholePage:       true, CreatedAt: exampleDay, UpdatedAt: exampleDay, ConfirmedAt: exampleDay,
-		Secret: "whsec_0eX4mPlE0eX4mPlE0eX4mPlE0eX4mPlE",
+		AddedByOperator: true, WholePage: true, CreatedAt: exampleDay, UpdatedAt: exampleDay,
+		ConfirmedAt: exampleDay, Secret: "whsec_0eX4mPlE0eX4mPlE0eX4mPlE0eX4mPlE",
 	},
 	Fields: []*field.Field[subscriber]{
 		field.ID("id", kernel.PrefixSubscriber, func(s *subscriber) *string { return &s.ID }),

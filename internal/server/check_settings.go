@@ -30,7 +30,7 @@ type CheckSettings struct {
 
 	CheckCanaries string `env:"ALLSWELL_CHECK_CANARIES" placeholder:"HOSTS" help:"Reliable hosts and ports, such as 192.0.2.1:443,example.com:443. An unreachable target counts only if one of them answers. Empty: other targets that answered before."`
 
-	CheckPrivate string `env:"ALLSWELL_CHECK_PRIVATE" default:"auto" placeholder:"auto|on|off" help:"Whether checks may reach private addresses and this machine. auto: those of the first workspace, the oldest one, may. Metadata services of clouds are never reached."`
+	CheckPrivate string `env:"ALLSWELL_CHECK_PRIVATE" default:"auto" placeholder:"auto|on|off" help:"Whether checks may reach private addresses and this machine. auto: only the checks of the first workspace, the oldest one. Metadata services of clouds are never reached."`
 
 	CheckSelf string `env:"ALLSWELL_CHECK_SELF" default:"off" placeholder:"on|off" help:"Whether checks may reach this service itself."`
 

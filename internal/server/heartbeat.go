@@ -61,9 +61,9 @@ func (s *Server) sendHeartbeat(ctx context.Context, client *http.Client) error {
 	req.Header.Set("User-Agent", "Allswell")
 	resp, err := client.Do(req)
 	if err != nil {
-		var of *url.Error // without the URL
-		if errors.As(err, &of) {
-			err = of.Err
+		var withURL *url.Error
+		if errors.As(err, &withURL) {
+			err = withURL.Err // the URL is a secret
 		}
 		return fmt.Errorf("there was no answer: %w", err)
 	}
@@ -97,18 +97,18 @@ func (s *Server) stuck(ctx context.Context) error {
 	return nil
 }
 
-// waitingCollector has how long work has been overdue, and nothing if the database cannot be read.
+// waitingCollector collects for how long work has been overdue. It collects nothing if the database cannot be read.
 type waitingCollector struct{ store *store.Store }
 
 var workWaiting = prometheus.NewDesc("allswell_work_overdue_seconds",
-	"For how long the oldest work has been overdue, by kind: checks, deliveries (events that subscribers have no "+
-		"messages of) or alerts.",
+	"For how long the oldest work has been overdue, by kind: checks, deliveries (events without messages to "+
+		"subscribers) or alerts.",
 	[]string{"kind"}, nil)
 
-// Describe makes waitingCollector a prometheus.Collector.
+// Describe implements prometheus.Collector.
 func (waitingCollector) Describe(descriptions chan<- *prometheus.Desc) { descriptions <- workWaiting }
 
-// Collect makes waitingCollector a prometheus.Collector.
+// Collect implements prometheus.Collector.
 func (c waitingCollector) Collect(metrics chan<- prometheus.Metric) {
 	ctx, cancel := context.WithTimeout(context.Background(), runningTimeout)
 	defer cancel()

@@ -74,8 +74,8 @@ func availableMemory(read func(name string) ([]byte, error)) (limit int64, from 
 		for group := path.Clean("/" + fields[2]); ; group = path.Dir(group) {
 			// In a container the path may be the host's and not exist; "/" does.
 			text, err := read(path.Join(root, group, file))
-			if n, bad := strconv.ParseInt(strings.TrimSpace(string(text)), 10, 64); err == nil && bad == nil &&
-				n > 0 && (limit == 0 || n < limit) {
+			n, bad := strconv.ParseInt(strings.TrimSpace(string(text)), 10, 64)
+			if err == nil && bad == nil && n > 0 && (limit == 0 || n < limit) {
 				limit, from = n, "control group"
 			}
 			if group == "/" {

@@ -153,10 +153,9 @@ func (s *Server) openDatabase(ctx context.Context) error {
 	err := s.retryDatabase(ctx, func(ctx context.Context) (err error) {
 		s.store, err = store.Open(ctx, s.cfg.Database, store.Options{
 			Logger: s.log, Location: s.cfg.Checks.Location, FailureThreshold: s.cfg.FailureThreshold,
-			CheckInterval: s.cfg.CheckInterval, Hosts: s.cfg.Hosts,
-			AuditRetention: s.cfg.AuditRetention, PingRetention: cmp.Or(s.cfg.PingRetention, -1),
-			SecretKeys: s.cfg.SecretKeys, SMS: s.cfg.SMS, NoCommands: s.cfg.AlertCommand == "",
-			MaxMonitors: s.cfg.MaxMonitors, MaxChannels: s.cfg.MaxChannels,
+			CheckInterval: s.cfg.CheckInterval, Hosts: s.cfg.Hosts, AuditRetention: s.cfg.AuditRetention,
+			PingRetention: cmp.Or(s.cfg.PingRetention, -1), SecretKeys: s.cfg.SecretKeys, SMS: s.cfg.SMS,
+			NoCommands: s.cfg.AlertCommand == "", MaxMonitors: s.cfg.MaxMonitors, MaxChannels: s.cfg.MaxChannels,
 		})
 		return err
 	})
@@ -184,8 +183,8 @@ func (s *Server) openDatabase(ctx context.Context) error {
 		return fmt.Errorf("creating the token of ALLSWELL_BOOTSTRAP_TOKEN: %w", err)
 	}
 	if len(result.Revoked) > 0 {
-		s.log.Info("ALLSWELL_BOOTSTRAP_TOKEN has a new value: the earlier bootstrap token is revoked", "revoked",
-			result.Revoked)
+		s.log.Info("ALLSWELL_BOOTSTRAP_TOKEN has a new value: the earlier bootstrap token is revoked",
+			"revoked", result.Revoked)
 	}
 	if !result.Active {
 		s.log.Warn("ALLSWELL_BOOTSTRAP_TOKEN is a token that was revoked: requests with it are refused")
@@ -236,8 +235,8 @@ func (s *Server) warnOfSecrets(ctx context.Context) error {
 	defer cancel()
 	found, err := s.store.CheckSecrets(limited)
 	if err != nil && limited.Err() != nil && ctx.Err() == nil {
-		s.log.Warn("it is unknown whether all secrets can be decrypted: counting them takes too long", "timeout",
-			secretsTimeout)
+		s.log.Warn("it is unknown whether all secrets can be decrypted: counting them takes too long",
+			"timeout", secretsTimeout)
 		return nil
 	}
 	if found.Unreadable > 0 {
@@ -336,8 +335,7 @@ func (s *Server) wire() {
 	s.limits = limit.NewTokens(s.cfg.APIRateLimit)
 	s.site = page.New(page.Config{
 		Store: s.store, Logger: s.log, BaseURL: s.URL(), Hosts: s.cfg.Hosts, Mail: s.cfg.SMTPURL != nil,
-		SignUps:   s.cfg.SignUpLimit,
-		PageIndex: s.cfg.PageIndex, SecurityContact: s.cfg.SecurityContact,
+		SignUps: s.cfg.SignUpLimit, PageIndex: s.cfg.PageIndex, SecurityContact: s.cfg.SecurityContact,
 		Streams: maxStreams(s.connections.Max), Limits: s.limits,
 		SessionSecret: func(r *http.Request) string { return s.dashboard.SessionSecret(r) },
 		SessionCounts: func(r *http.Request, in account.SignedIn) (bool, error) {
@@ -404,8 +402,7 @@ func (s *Server) openHandlers() {
 func (s *Server) notifyConfig() notify.Config {
 	c := notify.Config{
 		Store: s.store, Logger: s.log, BaseURL: s.URL(), SMTP: s.cfg.SMTPURL, Hello: s.hello(),
-		AllowPrivate: s.cfg.WebhookAllowPrivate, Deny: s.cfg.WebhookDeny,
-		Settled: s.metrics.countDelivery,
+		AllowPrivate: s.cfg.WebhookAllowPrivate, Deny: s.cfg.WebhookDeny, Settled: s.metrics.countDelivery,
 	}
 	if s.cfg.MailFrom != nil {
 		c.From = *s.cfg.MailFrom

@@ -28,8 +28,8 @@ func (s *SMSSettings) parse(p *settings.Parser) store.SMSOptions {
 	}
 }
 
-// warnOfSMS logs why the SMS gateway cannot be used. That is no error, because the channel can only be created or
-// corrected while the server runs.
+// warnOfSMS logs why the SMS gateway cannot be used. The server starts anyway, because the channel can only be created
+// or corrected while it runs.
 func (s *Server) warnOfSMS(ctx context.Context) error {
 	if s.cfg.SMS.Channel == "" {
 		return nil

@@ -39,8 +39,8 @@ func (s *Server) retryDatabase(ctx context.Context, f func(context.Context) erro
 		switch {
 		case err == nil:
 			if attempt > 1 {
-				s.log.Info("the database is available", "after", time.Since(began).Round(time.Millisecond), "attempts",
-					attempt)
+				s.log.Info("the database is available", "after", time.Since(began).Round(time.Millisecond),
+					"attempts", attempt)
 			}
 			return nil
 		case ctx.Err() != nil:

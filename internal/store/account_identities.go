@@ -20,7 +20,7 @@ func identityUser(c *database.Session, issuer, subject string) (string, error) {
 		issuer, subject)
 }
 
-// HasIdentity reports whether a user can sign in with an identity of an issuer; "" is any.
+// HasIdentity reports whether a user can sign in with an identity of an issuer; "" means any issuer.
 func (s *Store) HasIdentity(ctx context.Context, issuer, userID string) (bool, error) {
 	n, err := read(ctx, s, func(c *session) (int64, error) {
 		return database.One(c.Session, database.ScanInt,
@@ -34,7 +34,8 @@ func (s *Store) IssueStateCode(ctx context.Context) (code string, err error) {
 	return write(ctx, s, func(t *tx) (string, error) { return t.issueCode(account.CodeState, "") })
 }
 
-// TakeStateCode uses a code of IssueStateCode up. It returns kernel.ErrNotFound if the code is not valid (any more).
+// TakeStateCode uses up a code of IssueStateCode. It returns kernel.ErrNotFound if the code is invalid, expired or
+// used.
 func (s *Store) TakeStateCode(ctx context.Context, code string) error {
 	return writeOnly(ctx, s, func(t *tx) error {
 		_, err := t.takeCode(account.CodeState, code)
@@ -42,11 +43,14 @@ func (s *Store) TakeStateCode(ctx context.Context, code string) error {
 	})
 }
 
-// SignInIdentity signs in the person of an identity and returns the secret of the session. An identity that is new
-// belongs to the account with its verified e-mail address, or to a new account, if the rules or an invitation give a
-// role; without a verified address it belongs to nobody. The rules decide about the membership of their workspace. It
-// returns an account.IdentityError if the person cannot sign in; a membership that the groups do not allow any more is
-// removed then.
+// SignInIdentity signs in the person with an identity and returns the secret of the session.
+//
+// A new identity is linked to the account with its verified e-mail address. If there is none, and the rules or an
+// invitation give the person a role, it is linked to a new account. Without a verified address it is linked to nobody.
+// The rules decide about membership of their workspace.
+//
+// If the person cannot sign in, it returns an account.IdentityError. Even then it removes a membership that the groups
+// of the identity do not allow any more.
 func (s *Store) SignInIdentity(
 	ctx context.Context, i account.Identity, rules account.SignInRules, b Browser,
 ) (secret string, err error) {
@@ -55,11 +59,11 @@ func (s *Store) SignInIdentity(
 	}
 	var refused account.IdentityError
 	secret, err = write(ctx, s, func(t *tx) (secret string, err error) {
-		refused = "" // of an attempt before
+		refused = "" // the transaction may be repeated
 		x := identitySignIn{tx: t, identity: i, rules: rules, role: rules.Role(i)}
 		secret, err = x.signIn(b)
 		if errors.As(err, &refused) {
-			err = nil // what the refusal has removed stays removed
+			err = nil // commit the removal of a membership
 		}
 		return secret, err
 	})
@@ -74,9 +78,9 @@ type identitySignIn struct {
 	*tx
 	identity  account.Identity
 	rules     account.SignInRules
-	role      kernel.Role // by the rules
+	role      kernel.Role // the role that the rules give
 	workspace string      // id of the workspace of the rules
-	linked    bool        // the identity is new to the user
+	linked    bool        // the identity was linked to the user just now
 }
 
 func (x *identitySignIn) signIn(b Browser) (secret string, err error) {
@@ -100,9 +104,8 @@ func (x *identitySignIn) signIn(b Browser) (secret string, err error) {
 	}
 	if x.linked {
 		actor := kernel.SystemActor("single sign-on", workspace)
-		if err := x.audit(
-			actor, kernel.AuditUpdate, nil, account.LinkedIdentity{User: user, Issuer: x.identity.Issuer},
-		); err != nil {
+		err := x.audit(actor, kernel.AuditUpdate, nil, account.LinkedIdentity{User: user, Issuer: x.identity.Issuer})
+		if err != nil {
 			return "", err
 		}
 	}
@@ -133,7 +136,7 @@ func (x *identitySignIn) user() (user account.User, err error) {
 	if n.Validate() != nil {
 		return user, account.IdentityNoEmail
 	}
-	if !x.identity.EmailVerified { // whose address it is, is not known
+	if !x.identity.EmailVerified { // the address may belong to somebody else
 		return user, account.IdentityUnverified
 	}
 	err = find(`email = $1`, n.Email)
@@ -165,8 +168,8 @@ func (x *identitySignIn) newUser(n account.NewUser) (user account.User, err erro
 	return user, x.link(user)
 }
 
-// link makes the identity one of a user. It returns account.IdentityOtherSubject if the user has another of the issuer:
-// the e-mail address may have passed to another person.
+// link links the identity to a user. It returns account.IdentityOtherSubject if the user has another identity of the
+// issuer: the e-mail address may have passed to another person.
 func (x *identitySignIn) link(user account.User) error {
 	n, err := database.One(x.Session, database.ScanInt,
 		`SELECT count(*) FROM identities WHERE issuer = $1 AND user_id = $2`, x.identity.Issuer, user.ID)
@@ -185,8 +188,9 @@ func (x *identitySignIn) link(user account.User) error {
 	return err
 }
 
-// applyRole makes the user a member of the workspace of the rules with the role that they give, and reports whether the
-// user is a member then. Somebody new joins by a pending invitation, if there is one, which may limit them to pages.
+// applyRole makes the user a member of the workspace of the rules with the role that the rules give, and reports
+// whether the user is a member afterwards. A new member joins by a pending invitation if there is one: it may limit the
+// member to some pages.
 func (x *identitySignIn) applyRole(user account.User, b Browser) (joined bool, err error) {
 	role := func() (string, error) {
 		return database.One(x.Session, database.ScanString,
@@ -229,8 +233,8 @@ func (x *identitySignIn) applyRole(user account.User, b Browser) (joined bool, e
 	return true, err
 }
 
-// otherWorkspace returns the workspace in which the session begins of a user who is no member of the rules' workspace:
-// one that the user belongs to, or has been invited to.
+// otherWorkspace returns the workspace in which a session begins if the user is not a member of the rules' workspace:
+// one that the user belongs to or was invited to.
 func (x *identitySignIn) otherWorkspace(user account.User, b Browser) (string, error) {
 	workspace, err := x.firstWorkspace(user.ID)
 	if !errors.Is(err, kernel.ErrNotFound) {

@@ -69,8 +69,8 @@ func (s *Store) Invite(
 		out.Code = rand.Text() // 130 bits
 		out.Invitation = account.Invitation{
 			ID: kernel.NewID(kernel.PrefixInvitation, t.Now), WorkspaceID: actor.WorkspaceID, Email: n.Email,
-			Role: n.Role, Limit: n.Limit,
-			InviterName: actor.Name, CreatedAt: t.Now, EndsAt: t.Now.Add(account.InvitationAge),
+			Role: n.Role, Limit: n.Limit, InviterName: actor.Name, CreatedAt: t.Now,
+			EndsAt: t.Now.Add(account.InvitationAge),
 		}
 		if actor.Kind == kernel.ActorUser {
 			out.InviterID = actor.ID
@@ -239,9 +239,9 @@ func (t *tx) joinInvited(user account.User, i account.Invitation, b Browser) err
 	if err != nil || members > 0 {
 		return cmp.Or(err, t.deleteInvitation(actor, i))
 	}
-	if _, err := t.Exec(
-		`UPDATE page_limits SET holder_id = $2 WHERE holder_id = $1`, i.ID, memberHolder(i.WorkspaceID, user.ID),
-	); err != nil {
+	_, err = t.Exec(`UPDATE page_limits SET holder_id = $2 WHERE holder_id = $1`,
+		i.ID, memberHolder(i.WorkspaceID, user.ID))
+	if err != nil {
 		return err
 	}
 	if err := t.deleteInvitation(actor, i); err != nil {

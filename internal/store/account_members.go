@@ -26,8 +26,7 @@ func fillMemberLimits(c *session, members []account.Member) error {
 
 func (t *tx) addMember(actor kernel.Actor, m account.Member) error {
 	_, err := t.Exec(`INSERT INTO members (user_id, workspace_id, role, page_limited, created_at)
-		VALUES ($1, $2, $3, $4, $5)`,
-		m.ID, m.WorkspaceID, string(m.Role), m.Limit.Limited, millis(t.Now))
+		VALUES ($1, $2, $3, $4, $5)`, m.ID, m.WorkspaceID, string(m.Role), m.Limit.Limited, millis(t.Now))
 	if err == nil {
 		err = t.audit(actor, kernel.AuditCreate, nil, m)
 	}
@@ -59,9 +58,10 @@ func (t *tx) lockMembers(workspaceID string) error {
 
 // lockMember returns a member and waits for the writes that authorize has let through with the role.
 func (t *tx) lockMember(workspaceID, userID string) (account.Member, error) {
-	if _, err := database.One(t.Session, database.ScanString,
+	_, err := database.One(t.Session, database.ScanString,
 		`SELECT user_id FROM members WHERE user_id = $1 AND workspace_id = $2 FOR EXCLUSIVE UPDATE`, userID,
-		workspaceID); err != nil {
+		workspaceID)
+	if err != nil {
 		return account.Member{}, err
 	}
 	members, err := database.Query(t.Session, scanMember, `SELECT `+memberColumns+`
@@ -126,8 +126,9 @@ func (t *tx) changeMember(actor kernel.Actor, before account.Member, c account.M
 			return before, err
 		}
 	}
-	if _, err := t.Exec(`UPDATE members SET role = $3, page_limited = $4 WHERE user_id = $1 AND workspace_id = $2`,
-		before.ID, before.WorkspaceID, string(after.Role), after.Limit.Limited); err != nil {
+	_, err = t.Exec(`UPDATE members SET role = $3, page_limited = $4 WHERE user_id = $1 AND workspace_id = $2`,
+		before.ID, before.WorkspaceID, string(after.Role), after.Limit.Limited)
+	if err != nil {
 		return before, err
 	}
 	if err := t.withdrawInvitationsOf(actor, before.ID, after.Role); err != nil {
@@ -162,9 +163,8 @@ func (s *Store) RemoveMember(ctx context.Context, actor kernel.Actor, userID str
 // removeMember is RemoveMember for a workspace whose members are locked.
 func (t *tx) removeMember(actor kernel.Actor, userID string) error {
 	// Requests lock their session before the membership, too.
-	if _, err := t.Exec(
-		`DELETE FROM sessions WHERE user_id = $1 AND workspace_id = $2`, userID, actor.WorkspaceID,
-	); err != nil {
+	_, err := t.Exec(`DELETE FROM sessions WHERE user_id = $1 AND workspace_id = $2`, userID, actor.WorkspaceID)
+	if err != nil {
 		return err
 	}
 	member, err := t.lockMember(actor.WorkspaceID, userID)
@@ -174,9 +174,8 @@ func (t *tx) removeMember(actor kernel.Actor, userID string) error {
 	if err := t.checkRoleChange(actor, member.Role, ""); err != nil {
 		return err
 	}
-	if _, err := t.Exec(
-		`DELETE FROM members WHERE user_id = $1 AND workspace_id = $2`, userID, actor.WorkspaceID,
-	); err != nil {
+	_, err = t.Exec(`DELETE FROM members WHERE user_id = $1 AND workspace_id = $2`, userID, actor.WorkspaceID)
+	if err != nil {
 		return err
 	}
 	if err := t.setPageLimit(actor, memberHolder(actor.WorkspaceID, userID), &account.PageLimit{}); err != nil {

@@ -103,9 +103,10 @@ func (t *tx) useSecondFactor(actor kernel.Actor, f SecondFactor) error {
 		return wrongIfNone(t.Exec(`UPDATE authenticators SET last_step = $2 WHERE user_id = $1 AND last_step < $2`,
 			actor.ID, f.Step))
 	}
-	if err := wrongIfNone(
+	err = wrongIfNone(
 		t.Exec(`DELETE FROM recovery_codes WHERE user_id = $1 AND hash = $2`, actor.ID, recoveryHash(f.RecoveryCode)),
-	); err != nil {
+	)
+	if err != nil {
 		return err
 	}
 	return t.auditFactors(actor, before)
@@ -130,9 +131,8 @@ func recoveryHash(code string) []byte {
 
 // lockFactors returns the factors of a user. Changes of them wait for each other.
 func (t *tx) lockFactors(userID string) (account.UserFactors, error) {
-	if _, err := database.One(
-		t.Session, database.ScanString, `SELECT id FROM users WHERE id = $1 FOR UPDATE`, userID,
-	); err != nil {
+	_, err := database.One(t.Session, database.ScanString, `SELECT id FROM users WHERE id = $1 FOR UPDATE`, userID)
+	if err != nil {
 		return account.UserFactors{}, err
 	}
 	return t.factors(userID)
@@ -177,10 +177,9 @@ func (s *Store) SetAuthenticator(
 		if before.HasAuthenticator() {
 			return nil, kernel.ErrPreconditionFailed
 		}
-		if _, err := t.Exec(
-			`INSERT INTO authenticators (user_id, secret, last_step, created_at) VALUES ($1, $2, $3, $4)`,
-			actor.ID, secret, step, millis(t.Now),
-		); err != nil {
+		_, err := t.Exec(`INSERT INTO authenticators (user_id, secret, last_step, created_at) VALUES ($1, $2, $3, $4)`,
+			actor.ID, secret, step, millis(t.Now))
+		if err != nil {
 			return nil, err
 		}
 		return t.newRecoveryCodes(actor.ID)
@@ -205,10 +204,9 @@ func (t *tx) newRecoveryCodes(userID string) (codes []string, err error) {
 	}
 	for range account.RecoveryCodeCount {
 		c := rand.Text()[:16] // 80 bits
-		if _, err := t.Exec(
-			`INSERT INTO recovery_codes (user_id, hash, created_at) VALUES ($1, $2, $3)`, userID, recoveryHash(c),
-			millis(t.Now),
-		); err != nil {
+		_, err := t.Exec(`INSERT INTO recovery_codes (user_id, hash, created_at) VALUES ($1, $2, $3)`,
+			userID, recoveryHash(c), millis(t.Now))
+		if err != nil {
 			return nil, err
 		}
 		codes = append(codes, strings.Join([]string{c[:4], c[4:8], c[8:12], c[12:]}, "-"))

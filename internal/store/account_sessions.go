@@ -119,8 +119,7 @@ func (t *tx) startSession(userID, workspaceID string, in signIn) (secret string,
 		return "", err
 	}
 	_, err = t.Exec(`DELETE FROM sessions WHERE id IN (SELECT id FROM sessions WHERE user_id = $1
-		ORDER BY created_at DESC, id DESC LIMIT 1000 OFFSET $2)`,
-		userID, maxSessions-1)
+		ORDER BY created_at DESC, id DESC LIMIT 1000 OFFSET $2)`, userID, maxSessions-1)
 	if err != nil {
 		return "", err
 	}
@@ -210,9 +209,9 @@ func (s *Store) findSession(ctx context.Context, secret string) (found account.S
 
 func (s *Store) recordUse(ctx context.Context, used account.Session) {
 	err := writeOnly(ctx, s, func(t *tx) error {
-		if _, err := t.Exec(
-			`UPDATE sessions SET last_used_at = $2 WHERE id = $1 AND last_used_at < $2`, used.ID, millis(t.Now),
-		); err != nil {
+		_, err := t.Exec(`UPDATE sessions SET last_used_at = $2 WHERE id = $1 AND last_used_at < $2`,
+			used.ID, millis(t.Now))
+		if err != nil {
 			return err
 		}
 		return t.recordLastSeen(used.UserID, used.WorkspaceID)

@@ -59,8 +59,7 @@ func (s *Store) Authenticate(ctx context.Context, secret string) (account.Token,
 	if time.Since(t.LastUsedAt) > lastUsedStep {
 		_, err := write(ctx, s, func(x *tx) (int64, error) {
 			return x.Exec(`UPDATE tokens SET last_used_at = $2 WHERE id = $1 AND (last_used_at IS NULL
-				OR last_used_at < $2)`,
-				t.ID, millis(x.Now))
+				OR last_used_at < $2)`, t.ID, millis(x.Now))
 		})
 		if err != nil {
 			s.log.Log(ctx, LogLevel(err, slog.LevelWarn), "the use of a token could not be noted", "token", t.ID,
@@ -94,17 +93,17 @@ func (t *tx) authorize(actor kernel.Actor) error {
 	return err
 }
 
-// endWrites waits for the writes of revoked tokens that authorize has let through, so
-// that none is committed after the revocation is acknowledged. New ones are refused, so
-// it never waits long. On SQLite writes do not overlap.
+// endWrites waits for the writes of revoked tokens that authorize has let through, so that none is committed after the
+// revocation is acknowledged. New ones are refused, so it never waits long. On SQLite writes do not overlap.
 func (s *Store) endWrites(ctx context.Context, ids ...string) error {
 	if !s.db.Shared() || len(ids) == 0 {
 		return nil
 	}
 	_, err := write(ctx, s, func(t *tx) (int64, error) {
-		if _, err := database.Query(t.Session, database.ScanString,
+		_, err := database.Query(t.Session, database.ScanString,
 			`SELECT id FROM tokens WHERE id IN EACH($1) AND revoked_at IS NOT NULL ORDER BY id FOR EXCLUSIVE UPDATE`,
-			list(ids)); err != nil {
+			list(ids))
+		if err != nil {
 			return 0, err
 		}
 		// A write whose authorize has read the row and not locked it yet reads it again.
@@ -142,8 +141,7 @@ func (s *Store) IssueToken(
 	}, save...)
 }
 
-// IssueTokenFor is IssueToken for a workspace given by name. It creates a workspace that
-// does not exist.
+// IssueTokenFor is IssueToken for a workspace given by name. It creates a workspace that does not exist.
 func (s *Store) IssueTokenFor(ctx context.Context, workspace string, n account.NewToken) (account.IssuedToken, error) {
 	var bad kernel.ValidationError
 	kernel.CheckLine(&bad, "workspace", workspace, kernel.MaxNameLength)
@@ -208,8 +206,7 @@ func (s *Store) RevokeAnyToken(ctx context.Context, id string) error {
 	return s.endWrites(ctx, id)
 }
 
-// revoke revokes a token of the actor's workspace. A token that is revoked already keeps
-// its time.
+// revoke revokes a token of the actor's workspace. A token that is revoked already keeps its time.
 func (t *tx) revoke(actor kernel.Actor, id string) error {
 	token, err := database.One(t.Session, scanToken,
 		`SELECT `+tokenColumns+` FROM tokens WHERE id = $1 AND workspace_id = $2 FOR UPDATE`, id, actor.WorkspaceID)
@@ -230,10 +227,9 @@ type BootstrapResult struct {
 	Active  bool     // false if secret was revoked before
 }
 
-// Bootstrap makes secret an admin token of the first workspace, unless it is a token
-// already, and revokes all earlier bootstrap tokens in the same transaction. If secret
-// was revoked before, it stays revoked and nothing changes: in a rolling deployment,
-// replicas with the old value do not bring it back.
+// Bootstrap makes secret an admin token of the first workspace, unless it is a token already, and revokes all earlier
+// bootstrap tokens in the same transaction. If secret was revoked before, it stays revoked and nothing changes: in a
+// rolling deployment, replicas with the old value do not bring it back.
 func (s *Store) Bootstrap(ctx context.Context, secret string) (BootstrapResult, error) {
 	if err := account.CheckBootstrapToken(secret); err != nil {
 		return BootstrapResult{}, err
@@ -254,9 +250,8 @@ func (s *Store) Bootstrap(ctx context.Context, secret string) (BootstrapResult, 
 		if err != nil || !token.RevokedAt.IsZero() {
 			return BootstrapResult{}, err
 		}
-		if _, err := t.Exec(
-			`UPDATE tokens SET bootstrap = TRUE WHERE id = $1 AND NOT bootstrap`, token.ID,
-		); err != nil {
+		_, err = t.Exec(`UPDATE tokens SET bootstrap = TRUE WHERE id = $1 AND NOT bootstrap`, token.ID)
+		if err != nil {
 			return BootstrapResult{}, err
 		}
 		replaced, err := database.Query(t.Session, database.ScanString,

@@ -166,8 +166,7 @@ func (s *Store) SetUp(ctx context.Context, code string, n account.NewUser, b Bro
 // address has an account already.
 func (t *tx) insertUser(u account.User, passwordHash string) error {
 	n, err := t.Exec(`INSERT INTO users (id, email, name, password_hash, created_at) VALUES ($1, $2, $3, $4, $5)
-		ON CONFLICT (email) DO NOTHING`,
-		u.ID, u.Email, u.Name, nullIfEmpty(passwordHash), millis(t.Now))
+		ON CONFLICT (email) DO NOTHING`, u.ID, u.Email, u.Name, nullIfEmpty(passwordHash), millis(t.Now))
 	if err == nil && n == 0 {
 		err = kernel.ErrPreconditionFailed
 	}

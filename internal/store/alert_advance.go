@@ -139,11 +139,10 @@ func (a *advance) beginAlert(e monitor.MonitorEvent, s alert.Subject) error {
 // beginRule saves how far a rule is with an alert that has begun.
 func (a *advance) beginRule(p alert.Progress, opened alert.Alert) error {
 	why := p.Waits(opened)
-	if _, err := a.Exec(
-		`INSERT INTO alert_progress (alert_id, rule_id, due_at, step, repeats, holds, held, flapping)
+	_, err := a.Exec(`INSERT INTO alert_progress (alert_id, rule_id, due_at, step, repeats, holds, held, flapping)
 			VALUES ($1, $2, $3, 0, 0, 0, $4, $5)`,
-		p.AlertID, p.RuleID, millis(p.DueAt), nullIfEmpty(string(why)), p.Flapping,
-	); err != nil {
+		p.AlertID, p.RuleID, millis(p.DueAt), nullIfEmpty(string(why)), p.Flapping)
+	if err != nil {
 		return err
 	}
 	return a.recordHold(p, why)
@@ -170,8 +169,9 @@ func (a *advance) endAlert(begun alert.Event, e monitor.MonitorEvent) error {
 		return err
 	}
 	a.MarkChanged()
-	if _, err := a.Exec(`UPDATE alert_progress SET due_at = NULL, held = NULL
-			WHERE alert_id IN EACH($1) AND NOT flapping AND due_at > $2`, list(ids), millis(e.CreatedAt)); err != nil {
+	_, err = a.Exec(`UPDATE alert_progress SET due_at = NULL, held = NULL
+			WHERE alert_id IN EACH($1) AND NOT flapping AND due_at > $2`, list(ids), millis(e.CreatedAt))
+	if err != nil {
 		return err
 	}
 	ended, err := a.noticesToRecipients(ids, alert.NoticeResolved)
@@ -251,12 +251,13 @@ func (a *advance) askRule(p alert.Progress, about alert.Alert) error {
 		}
 	}
 	next := action.Next
-	if _, err = a.Exec(
+	_, err = a.Exec(
 		`UPDATE alert_progress SET due_at = $3, step = $4, repeats = $5, holds = $6, held = $7, flapping = $8
 			WHERE alert_id = $1 AND rule_id = $2`,
 		p.AlertID, p.RuleID, millis(next.DueAt), next.Step, next.Repeats, next.Holds, nullIfEmpty(string(action.Held)),
 		next.Flapping,
-	); err != nil {
+	)
+	if err != nil {
 		return err
 	}
 	if err := a.recordHold(next, action.Held); err != nil {

@@ -67,14 +67,12 @@ func (c *session) addressConfirmed(workspaceID, address string) (bool, error) {
 }
 
 func (t *tx) confirmAddress(workspaceID, address string) error {
-	if _, err := t.Exec(
-		`INSERT INTO channel_addresses (workspace_id, address, confirmed_at) VALUES ($1, $2, $3)
-			ON CONFLICT DO NOTHING`,
-		workspaceID, address, millis(t.Now),
-	); err != nil {
+	_, err := t.Exec(`INSERT INTO channel_addresses (workspace_id, address, confirmed_at) VALUES ($1, $2, $3)
+			ON CONFLICT DO NOTHING`, workspaceID, address, millis(t.Now))
+	if err != nil {
 		return err
 	}
-	_, err := t.Exec(`DELETE FROM address_confirmations WHERE workspace_id = $1 AND address = $2`, workspaceID, address)
+	_, err = t.Exec(`DELETE FROM address_confirmations WHERE workspace_id = $1 AND address = $2`, workspaceID, address)
 	return err
 }
 
@@ -176,9 +174,8 @@ func (s *Store) TakeConfirmations(ctx context.Context, limit int) ([]AddressConf
 	if err != nil {
 		return nil, err
 	}
-	if found, err := s.exists(
-		ctx, `SELECT 1 FROM address_confirmations WHERE due_at <= $1`, millis(now),
-	); err != nil || !found {
+	found, err := s.exists(ctx, `SELECT 1 FROM address_confirmations WHERE due_at <= $1`, millis(now))
+	if err != nil || !found {
 		return nil, err
 	}
 	return write(ctx, s, func(t *tx) (due []AddressConfirmation, err error) {
@@ -268,9 +265,8 @@ func (t *tx) channelConfirmed(actor kernel.Actor, id string) error {
 	if err := t.planChannel(id); err != nil {
 		return err
 	}
-	if _, err := t.Exec(
-		`UPDATE alert_channels SET due_at = $2 WHERE id = $1 AND due_at > $2`, id, millis(t.Now),
-	); err != nil {
+	_, err = t.Exec(`UPDATE alert_channels SET due_at = $2 WHERE id = $1 AND due_at > $2`, id, millis(t.Now))
+	if err != nil {
 		return err
 	}
 	return t.audit(actor, kernel.AuditConfirm, resource.Channel.Audited(before), resource.Channel.Audited(ch))

@@ -37,10 +37,11 @@ func (t *tx) removeChannel(actor kernel.Actor, c alert.Channel) error {
 	if err := t.abandonNotices(c.ID); err != nil {
 		return err
 	}
-	if _, err := t.Exec(`UPDATE alert_channels SET deleted_at = $2, enabled = FALSE, test_weekly = FALSE, config = '{}',
+	_, err = t.Exec(`UPDATE alert_channels SET deleted_at = $2, enabled = FALSE, test_weekly = FALSE, config = '{}',
 			secrets = NULL, secret_fields = $3, title_template = '', text_template = '',
 			fallback_id = NULL, due_at = NULL, lease_until_at = NULL, fencing_token = fencing_token + 1 WHERE id = $1`,
-		c.ID, millis(t.Now), listText[string](nil)); err != nil {
+		c.ID, millis(t.Now), listText[string](nil))
+	if err != nil {
 		return err
 	}
 	return t.audit(actor, kernel.AuditDelete, resource.Channel.Audited(c), nil)
@@ -61,9 +62,8 @@ func (t *tx) removeFallback(actor kernel.Actor, id string) error {
 		}
 		before := after
 		before.FallbackID = id
-		if err := t.audit(
-			actor, kernel.AuditUpdate, resource.Channel.Audited(before), resource.Channel.Audited(after),
-		); err != nil {
+		err = t.audit(actor, kernel.AuditUpdate, resource.Channel.Audited(before), resource.Channel.Audited(after))
+		if err != nil {
 			return err
 		}
 	}
@@ -80,14 +80,14 @@ func (t *tx) abandonNotices(channelID string) error {
 	}
 	if len(waiting) > 0 {
 		message := kernel.NewID(alert.PrefixMessage, t.Now)
-		if _, err := t.Exec(`INSERT INTO alert_messages (id, channel_id, first, state, attempts, created_at)
-				VALUES ($1, $2, FALSE, 'sending', 0, $3)`, message, channelID, millis(t.Now)); err != nil {
+		_, err := t.Exec(`INSERT INTO alert_messages (id, channel_id, first, state, attempts, created_at)
+				VALUES ($1, $2, FALSE, 'sending', 0, $3)`, message, channelID, millis(t.Now))
+		if err != nil {
 			return err
 		}
-		if _, err := t.Exec(
-			`UPDATE alert_notices SET message_id = $2 WHERE channel_id = $1 AND message_id IS NULL`, channelID,
-			message,
-		); err != nil {
+		_, err = t.Exec(`UPDATE alert_notices SET message_id = $2 WHERE channel_id = $1 AND message_id IS NULL`,
+			channelID, message)
+		if err != nil {
 			return err
 		}
 	}

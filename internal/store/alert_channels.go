@@ -59,8 +59,8 @@ var alertChannels = collection[alert.Channel]{
 	table:  channelTable,
 	prefix: alert.PrefixChannel, order: `ORDER BY created_at, id`, parent: channelParent(),
 	resolve: (*tx).resolveFallback, allow: (*tx).allowChannel, prepare: (*tx).prepareChannel,
-	describe: (*session).completeChannels,
-	saved:    (*tx).channelSaved, lockDeletion: (*tx).lockFallbackOf, end: (*tx).removeChannel,
+	describe: (*session).completeChannels, saved: (*tx).channelSaved, lockDeletion: (*tx).lockFallbackOf,
+	end: (*tx).removeChannel,
 }
 
 // presentChannels are the channels that were not deleted, as a table.

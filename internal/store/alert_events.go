@@ -62,10 +62,9 @@ func (t *tx) emitGap(from time.Time) error {
 		return nil
 	}
 	key := "listening:" + strconv.FormatInt(from.UnixMilli(), 10)
-	if known, err := t.ids(
-		`SELECT id FROM monitor_events WHERE kind = $1 AND outage_id = $2 AND created_at >= $3 LIMIT 1`,
-		string(alert.ServiceGap), key, millis(from),
-	); err != nil || len(known) > 0 {
+	known, err := t.ids(`SELECT id FROM monitor_events WHERE kind = $1 AND outage_id = $2 AND created_at >= $3 LIMIT 1`,
+		string(alert.ServiceGap), key, millis(from))
+	if err != nil || len(known) > 0 {
 		return err
 	}
 	workspaces, err := t.ids(`SELECT DISTINCT workspace_id FROM alert_rules WHERE enabled ORDER BY workspace_id`)
@@ -117,9 +116,8 @@ const alertTime = "2006-01-02 15:04:05 UTC"
 
 func scanMonitorEvent(row database.Row) (e monitor.MonitorEvent, err error) {
 	var data string
-	if err = row.Scan(
-		&e.ID, &e.WorkspaceID, &e.MonitorID, &e.OutageID, &e.Kind, &data, instant{&e.CreatedAt},
-	); err != nil {
+	err = row.Scan(&e.ID, &e.WorkspaceID, &e.MonitorID, &e.OutageID, &e.Kind, &data, instant{&e.CreatedAt})
+	if err != nil {
 		return
 	}
 	return e, json.Unmarshal([]byte(data), &e.Data)
@@ -165,9 +163,9 @@ func (c *session) monitorSubjects(ids []string) (map[string]alert.Subject, error
 	_, err := database.Query(c.Session, func(row database.Row) (none struct{}, err error) {
 		var s alert.Subject
 		var down kernel.Status
-		if err = row.Scan(
-			&s.MonitorID, text{&s.MonitorSlug}, text{&s.PageID}, text{&s.PageSlug}, listOf[string]{&s.Tags}, &down,
-		); err == nil {
+		err = row.Scan(&s.MonitorID, text{&s.MonitorSlug}, text{&s.PageID}, text{&s.PageSlug}, listOf[string]{&s.Tags},
+			&down)
+		if err == nil {
 			s.Severity = down.Impact()
 			monitors[s.MonitorID] = s
 		}
@@ -235,11 +233,9 @@ const alertColumns = `id, workspace_id, event_key, subject, opened_at, acknowled
 
 func scanAlert(row database.Row) (a alert.Alert, err error) {
 	var subject string
-	if err = row.Scan(
-		&a.ID, &a.WorkspaceID, &a.Key, &subject, instant{&a.OpenedAt}, instant{&a.AcknowledgedAt},
-		text{&a.AcknowledgedBy},
-		instant{&a.ResolvedAt}, text{&a.EndReason},
-	); err != nil {
+	err = row.Scan(&a.ID, &a.WorkspaceID, &a.Key, &subject, instant{&a.OpenedAt}, instant{&a.AcknowledgedAt},
+		text{&a.AcknowledgedBy}, instant{&a.ResolvedAt}, text{&a.EndReason})
+	if err != nil {
 		return
 	}
 	return a, json.Unmarshal([]byte(subject), &a.Subject)

@@ -70,8 +70,7 @@ type ForecastChannel struct {
 type ChannelName struct{ ID, Name string }
 
 // ForecastAlert says who would be notified of an event, when and why, and changes nothing. The error is an
-// *kernel.ValidationError if there is no such monitor or page, and kernel.ErrBusy while too many forecasts are
-// made.
+// *kernel.ValidationError if there is no such monitor or page, and kernel.ErrBusy while too many forecasts are made.
 func (s *Store) ForecastAlert(ctx context.Context, actor kernel.Actor, q AlertQuestion) (AlertForecast, error) {
 	end, ok := s.forecasts.Within(ctx, forecastWait, fair.Workspace(actor.WorkspaceID))
 	if !ok {

@@ -208,22 +208,21 @@ func (t *tx) composeMessage(ch alert.Channel, follows bool) (m messageRow, err e
 	}
 	if m.first {
 		m.threadID = kernel.NewID(alert.PrefixThread, t.Now)
-		if _, err = t.Exec(`INSERT INTO alert_threads (id, channel_id, secret_key, created_at) VALUES ($1, $2, $3, $4)`,
-			m.threadID, ch.ID, rand.Text(), millis(t.Now)); err != nil {
+		_, err = t.Exec(`INSERT INTO alert_threads (id, channel_id, secret_key, created_at) VALUES ($1, $2, $3, $4)`,
+			m.threadID, ch.ID, rand.Text(), millis(t.Now))
+		if err != nil {
 			return m, err
 		}
-		if _, err = t.Exec(
-			`UPDATE alert_recipients SET thread_id = $3 WHERE channel_id = $1 AND alert_id IN EACH($2)`, ch.ID,
-			list(alerts), m.threadID,
-		); err != nil {
+		_, err = t.Exec(`UPDATE alert_recipients SET thread_id = $3 WHERE channel_id = $1 AND alert_id IN EACH($2)`,
+			ch.ID, list(alerts), m.threadID)
+		if err != nil {
 			return m, err
 		}
 	}
-	if _, err = t.Exec(
-		`INSERT INTO alert_messages (id, channel_id, thread_id, first, state, attempts, created_at)
+	_, err = t.Exec(`INSERT INTO alert_messages (id, channel_id, thread_id, first, state, attempts, created_at)
 			VALUES ($1, $2, $3, $4, 'sending', 0, $5)`,
-		m.id, ch.ID, nullIfEmpty(m.threadID), m.first, millis(m.createdAt),
-	); err != nil {
+		m.id, ch.ID, nullIfEmpty(m.threadID), m.first, millis(m.createdAt))
+	if err != nil {
 		return m, err
 	}
 	_, err = t.Exec(`UPDATE alert_notices SET message_id = $2 WHERE id IN EACH($1)`, list(ids), m.id)
@@ -324,8 +323,9 @@ func (s *Store) SaveMessageResult(ctx context.Context, r MessageResult) error {
 
 // lockClaimedChannel locks and loads the channel of a claimed message, if it is still claimed.
 func (t *tx) lockClaimedChannel(r MessageResult) (alert.Channel, error) {
-	if _, err := database.One(t.Session, database.ScanString, `SELECT id FROM alert_channels
-			WHERE id = $1 AND fencing_token = $2 FOR UPDATE`, r.Channel.ID, r.FencingToken); err != nil {
+	_, err := database.One(t.Session, database.ScanString, `SELECT id FROM alert_channels
+			WHERE id = $1 AND fencing_token = $2 FOR UPDATE`, r.Channel.ID, r.FencingToken)
+	if err != nil {
 		return alert.Channel{}, err
 	}
 	return t.channelByID(r.Channel.ID)
@@ -335,18 +335,17 @@ func (t *tx) lockClaimedChannel(r MessageResult) (alert.Channel, error) {
 func (t *tx) messageSent(ch *alert.Channel, m messageRow, r MessageResult) error {
 	ch.Health = alert.Health{AttemptedAt: t.Now, AcceptedAt: t.Now}
 	if m.first && r.Reference != "" {
-		if _, err := t.Exec(
-			`UPDATE alert_threads SET reference = $2 WHERE id = $1`, m.threadID, r.Reference,
-		); err != nil {
+		_, err := t.Exec(`UPDATE alert_threads SET reference = $2 WHERE id = $1`, m.threadID, r.Reference)
+		if err != nil {
 			return err
 		}
 	}
 	return t.finishMessage(m, messageSent, "")
 }
 
-// messageFailed records that a message was not taken. What cannot be cured, or has failed for alert.MessageLifetime, is
-// not tried again. The fallback is notified when that is so, and from the attempt on with which the channel has failed
-// alert.FallbackAfter times in a row.
+// messageFailed records that a channel did not accept a message. The message is lost if trying again is of no use, or
+// if it is older than alert.MessageLifetime. The fallback of the channel is notified of lost messages, and of all
+// messages once the channel has failed alert.FallbackAfter times in a row.
 func (t *tx) messageFailed(ch *alert.Channel, m messageRow, r MessageResult) error {
 	h := &ch.Health
 	h.AttemptedAt, h.Reason = t.Now, cmp.Or(r.Outcome.Reason, channelRefused)
@@ -357,13 +356,13 @@ func (t *tx) messageFailed(ch *alert.Channel, m messageRow, r MessageResult) err
 	lost := r.Outcome.Result == audience.SendRejected || r.Outcome.Result == audience.SendUndeliverable ||
 		r.Outcome.Result == audience.SendGone ||
 		!t.Now.Before(m.createdAt.Add(alert.MessageLifetime))
+	var err error
 	if lost {
-		if err := t.finishMessage(m, messageFailed, h.Reason); err != nil {
-			return err
-		}
-	} else if _, err := t.Exec(
-		`UPDATE alert_messages SET attempts = attempts + 1, reason = $2 WHERE id = $1`, m.id, h.Reason,
-	); err != nil {
+		err = t.finishMessage(m, messageFailed, h.Reason)
+	} else {
+		_, err = t.Exec(`UPDATE alert_messages SET attempts = attempts + 1, reason = $2 WHERE id = $1`, m.id, h.Reason)
+	}
+	if err != nil {
 		return err
 	}
 	if !lost && h.Failures < alert.FallbackAfter {
@@ -384,10 +383,11 @@ func (t *tx) finishMessage(m messageRow, state, reason string) error {
 // channelFailed emits the event that a channel does not accept alerts, once while it fails.
 func (t *tx) channelFailed(ch alert.Channel) error {
 	h := ch.Health
-	if earlier, err := t.ids(
+	earlier, err := t.ids(
 		`SELECT id FROM monitor_events WHERE kind = $1 AND outage_id = $2 AND created_at >= $3 LIMIT 1`,
 		string(alert.ChannelFailed), ch.ID, millis(h.FailingSince),
-	); err != nil || len(earlier) > 0 {
+	)
+	if err != nil || len(earlier) > 0 {
 		return err
 	}
 	return t.emitAlertEvent(alert.ChannelFailed, ch.WorkspaceID, "", ch.ID, monitor.MonitorEventData{
@@ -397,12 +397,12 @@ func (t *tx) channelFailed(ch alert.Channel) error {
 
 // planAfter plans when a channel is used next after an attempt.
 func (t *tx) planAfter(ch alert.Channel, r MessageResult) error {
-	if err := t.planChannel(ch.ID); err != nil || ch.Health.Failures == 0 ||
-		r.Outcome.Result == audience.SendNotAttempted {
+	err := t.planChannel(ch.ID)
+	if err != nil || ch.Health.Failures == 0 || r.Outcome.Result == audience.SendNotAttempted {
 		return err
 	}
 	retry := alert.RetryAt(ch.Health.Failures, r.Outcome.RetryAfter, r.Jitter, t.Now)
-	_, err := t.Exec(`UPDATE alert_channels SET due_at = $2 WHERE id = $1 AND due_at < $2`, ch.ID, millis(retry))
+	_, err = t.Exec(`UPDATE alert_channels SET due_at = $2 WHERE id = $1 AND due_at < $2`, ch.ID, millis(retry))
 	return err
 }
 

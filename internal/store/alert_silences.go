@@ -124,13 +124,14 @@ func (t *tx) planSilenced(workspaceID string) error {
 		until[end] = append(until[end], id)
 	}
 	for end, ids := range until {
-		if _, err := t.Exec(`UPDATE alert_holds SET until_at = $4 WHERE alert_id IN EACH($1) AND reason = $2
-				AND until_at > $3`, list(ids), string(alert.HeldBySilence), millis(t.Now), end); err != nil {
+		_, err := t.Exec(`UPDATE alert_holds SET until_at = $4 WHERE alert_id IN EACH($1) AND reason = $2
+				AND until_at > $3`, list(ids), string(alert.HeldBySilence), millis(t.Now), end)
+		if err != nil {
 			return err
 		}
-		if _, err := t.Exec(`UPDATE alert_progress SET due_at = $4
-				WHERE alert_id IN EACH($1) AND `+held, list(ids), string(alert.HeldBySilence), millis(t.Now),
-			end); err != nil {
+		_, err = t.Exec(`UPDATE alert_progress SET due_at = $4
+				WHERE alert_id IN EACH($1) AND `+held, list(ids), string(alert.HeldBySilence), millis(t.Now), end)
+		if err != nil {
 			return err
 		}
 	}

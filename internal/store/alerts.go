@@ -183,8 +183,9 @@ func (t *tx) acknowledge(actor kernel.Actor, before alert.Alert) (alert.Alert, e
 	}
 	a := before
 	a.AcknowledgedAt, a.AcknowledgedBy = t.Now, actor.DisplayName()
-	if _, err := t.Exec(`UPDATE alerts SET acknowledged_at = $2, acknowledged_by = $3 WHERE id = $1`,
-		a.ID, millis(a.AcknowledgedAt), a.AcknowledgedBy); err != nil {
+	_, err := t.Exec(`UPDATE alerts SET acknowledged_at = $2, acknowledged_by = $3 WHERE id = $1`,
+		a.ID, millis(a.AcknowledgedAt), a.AcknowledgedBy)
+	if err != nil {
 		return a, err
 	}
 	if err := t.audit(actor, kernel.AuditAcknowledge, before, a); err != nil {

@@ -23,8 +23,8 @@ const auditEntryColumns = auditColumns + `,
 func scanAuditEntry(row database.Row) (e kernel.AuditEntry, err error) {
 	var before, after, channelType string
 	err = row.Scan(&e.ID, &e.Actor.WorkspaceID, instant{&e.At}, &e.Actor.Kind, text{&e.Actor.ID}, &e.Actor.Name,
-		text{&e.Actor.Address},
-		&e.Action, &e.Object.Kind, &e.Object.ID, &e.Object.Name, &before, &after, &channelType)
+		text{&e.Actor.Address}, &e.Action, &e.Object.Kind, &e.Object.ID, &e.Object.Name, &before, &after,
+		&channelType)
 	if e.Object.Kind == kernel.ObjectAlertChannel {
 		before, after = hideSecrets(channelType, before), hideSecrets(channelType, after)
 	}
@@ -54,8 +54,8 @@ func (t *tx) audit(actor kernel.Actor, action kernel.AuditAction, before, after 
 	_, err = t.Exec(`INSERT INTO audit_entries (`+auditColumns+
 		`) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`,
 		e.ID, actor.WorkspaceID, millis(e.At), string(actor.Kind), nullIfEmpty(actor.ID), actor.Name,
-		nullIfEmpty(actor.Address),
-		string(e.Action), string(e.Object.Kind), e.Object.ID, e.Object.Name, string(e.Before), string(e.After))
+		nullIfEmpty(actor.Address), string(e.Action), string(e.Object.Kind), e.Object.ID, e.Object.Name,
+		string(e.Before), string(e.After))
 	return err
 }
 
@@ -70,10 +70,9 @@ func (t *tx) auditSubscriber(action kernel.AuditAction, before, after kernel.Aud
 		after)
 }
 
-// AuditLog returns the audit entries of the actor's workspace that match the
-// filter, newest first: at most limit entries that are older than the entry with
-// the id before, or the newest if before is "". more reports whether there are
-// older ones.
+// AuditLog returns the audit entries of the actor's workspace that match the filter, newest first: at most limit
+// entries that are older than the entry with the id before, or the newest if before is "". more reports whether there
+// are older ones.
 func (s *Store) AuditLog(
 	ctx context.Context, actor kernel.Actor, f kernel.AuditFilter, before string, limit int,
 ) (entries []kernel.AuditEntry, more bool, err error) {
@@ -110,8 +109,7 @@ func (s *Store) AuditLog(
 	return entries, false, err
 }
 
-// pruneAuditLog deletes the audit entries that are older than the setting keeps
-// them.
+// pruneAuditLog deletes the audit entries that are older than the setting keeps them.
 func (s *Store) pruneAuditLog(ctx context.Context) error {
 	return s.deleteInSteps(ctx, `FROM audit_entries WHERE happened_at <= $1`, func(t *tx) any {
 		return millis(t.Now.Add(-s.auditRetention))

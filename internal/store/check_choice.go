@@ -66,9 +66,9 @@ func (c *checkChoice) add(check candidateCheck) bool {
 // have been due longest.
 func (c *session) chooseChecks(claim CheckClaim) (chosen chosenChecks, err error) {
 	choice := newCheckChoice(claim)
-	if chosen.retries, err = c.choose(
-		choice, "retry_at", checkRetryable, withoutLocation(claim.Location), withoutReplica(claim.Replica),
-	); err != nil {
+	chosen.retries, err = c.choose(choice, "retry_at",
+		checkRetryable, withoutLocation(claim.Location), withoutReplica(claim.Replica))
+	if err != nil {
 		return chosen, err
 	}
 	chosen.due, err = c.choose(choice, "due_at", `due_at <= $1`)

@@ -197,12 +197,13 @@ func (t *tx) postponeChecks(due []dueCheck) error {
 			values = append(values,
 				fmt.Sprintf(`($%d, CAST($%d AS BIGINT), CAST($%d AS BIGINT), CAST($%d AS BIGINT))`, n+1, n+2, n+3, n+4))
 		}
-		if _, err := t.Exec(`WITH given (id, at, heard, late) AS (VALUES `+strings.Join(values, ", ")+`)
+		_, err := t.Exec(`WITH given (id, at, heard, late) AS (VALUES `+strings.Join(values, ", ")+`)
 			UPDATE checks SET due_at = given.at, retry_at = NULL, failed_from = '[]', unknown_from = '[]',
 			counted = FALSE,
 				late_at = CASE WHEN NOT checks.late AND given.heard > awaited_since_at THEN given.late ELSE late_at END,
 				awaited_since_at = CASE WHEN given.heard > awaited_since_at THEN given.heard ELSE awaited_since_at END
-			FROM given WHERE monitor_id = given.id`, args...); err != nil {
+			FROM given WHERE monitor_id = given.id`, args...)
+		if err != nil {
 			return err
 		}
 	}

@@ -109,10 +109,11 @@ func (t *tx) overdue(ids []string) ([]overdueCheck, error) {
 		return nil, err
 	}
 	// A claim that has locked one has noted its last result, so the next statement does not find it.
-	if _, err := t.ids(
+	_, err := t.ids(
 		`SELECT monitor_id FROM checks WHERE monitor_id IN EACH($1) AND late_at < $2 ORDER BY monitor_id FOR UPDATE`,
 		list(ids), millis(t.Now),
-	); err != nil {
+	)
+	if err != nil {
 		return nil, err
 	}
 	return database.Query(t.Session, func(row database.Row) (o overdueCheck, err error) {
@@ -165,10 +166,11 @@ func (t *tx) markLate(ids []string) (marked int, err error) {
 					`BIGINT))`, n+1, n+2, n+3, n+4, n+5))
 		}
 		// The next good result is applied, so that it ends the gap: the check is not healthy.
-		if _, err := t.Exec(`WITH given (id, since, at, late, unknown) AS (VALUES `+strings.Join(values, ", ")+`)
+		_, err := t.Exec(`WITH given (id, since, at, late, unknown) AS (VALUES `+strings.Join(values, ", ")+`)
 			UPDATE checks SET awaited_since_at = given.since, late_at = given.at, late = given.late,
 			unknown_since_at = given.unknown,
-				healthy = healthy AND NOT given.late FROM given WHERE monitor_id = given.id`, args...); err != nil {
+				healthy = healthy AND NOT given.late FROM given WHERE monitor_id = given.id`, args...)
+		if err != nil {
 			return 0, err
 		}
 	}
@@ -219,10 +221,9 @@ func (t *tx) beginLateChecks() error {
 		}
 		var n int64
 		// Another replica may have done so meanwhile.
-		if n, err = t.Exec(
-			`INSERT INTO late_workspaces (workspace_id, since_at) VALUES ($1, $2) ON CONFLICT DO NOTHING`, id,
-			millis(t.Now),
-		); err != nil || n == 0 {
+		n, err = t.Exec(`INSERT INTO late_workspaces (workspace_id, since_at) VALUES ($1, $2) ON CONFLICT DO NOTHING`,
+			id, millis(t.Now))
+		if err != nil || n == 0 {
 			continue
 		}
 		err = t.emitLate(id)

@@ -76,9 +76,9 @@ func TestLateChecks(t *testing.T) {
 		w.marks("again", 0)
 		w.runs(10 * time.Minute)
 		m = w.monitorNow(m)
-		if m.Condition() != monitor.MonitorLate || m.State != monitor.MonitorUp ||
+		if m.DisplayState() != monitor.MonitorLate || m.State != monitor.MonitorUp ||
 			!m.CheckState.UnknownSince.Equal(last.Add(time.Minute)) {
-			t.Errorf("late: %s, %+v", m.Condition(), m)
+			t.Errorf("late: %s, %+v", m.DisplayState(), m)
 		}
 		page := must(w.LoadPage(w.ctx, "acme"))(w)
 		if page.Page.Version <= version {
@@ -86,7 +86,7 @@ func TestLateChecks(t *testing.T) {
 		}
 		w.tellsLateChecks(m, last.Add(time.Minute))
 		w.check(monitor.CheckOK)
-		if m = w.monitorNow(m); m.Condition() != monitor.MonitorUp || !m.CheckState.UnknownSince.IsZero() ||
+		if m = w.monitorNow(m); m.DisplayState() != monitor.MonitorUp || !m.CheckState.UnknownSince.IsZero() ||
 			!m.Healthy() {
 			t.Errorf("after a result: %+v", m)
 		}
@@ -183,7 +183,7 @@ func TestLateChecksOfMonitorsThatAreDown(t *testing.T) {
 		w.check(monitor.CheckFailed, monitor.CheckFailed)
 		w.runs(time.Hour)
 		w.marks("down", 1)
-		if m = w.monitorNow(m); m.State != monitor.MonitorDown || m.Condition() != monitor.MonitorDown ||
+		if m = w.monitorNow(m); m.State != monitor.MonitorDown || m.DisplayState() != monitor.MonitorDown ||
 			!m.CheckState.Late {
 			t.Errorf("late: %+v", m)
 		}

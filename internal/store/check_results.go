@@ -17,7 +17,7 @@ import (
 const MaxCheckResults = 200
 
 // RecordCheckResults records results with all their effects in one transaction. Results of monitors that were deleted,
-// or whose check was changed since it was claimed, are left out. If the database refuses a result, and would again, it
+// or whose check was changed since it was claimed, are omitted. If the database refuses a result, and would again, it
 // is logged and dropped, and the others are recorded in transactions of their own. The error is kernel.ErrBusy if
 // nothing was changed and the same call may succeed, kernel.ErrUnknownOutcome if all may be recorded, and otherwise a
 // *ResultsError.
@@ -287,10 +287,9 @@ func (t *tx) insertResults(results []monitor.CheckResult) error {
 		p := r.Phases
 		rows[i] = []any{
 			r.MonitorID, millis(r.StartedAt), millis(r.DueAt), string(r.Status), nullIfEmpty(r.Reason), r.Answered,
-			r.Warning,
-			p.DNS.Microseconds(), p.Connect.Microseconds(), p.TLS.Microseconds(), p.FirstByte.Microseconds(),
-			p.Total.Microseconds(),
-			nullIfEmpty(r.Location), millis(r.CertificateExpiresAt), nullIfEmpty(monitor.FailedBody(r.Body)),
+			r.Warning, p.DNS.Microseconds(), p.Connect.Microseconds(), p.TLS.Microseconds(), p.FirstByte.Microseconds(),
+			p.Total.Microseconds(), nullIfEmpty(r.Location), millis(r.CertificateExpiresAt),
+			nullIfEmpty(monitor.FailedBody(r.Body)),
 		}
 	}
 	return t.insertRows(`INSERT INTO check_results (monitor_id, started_at, due_at, status, reason, answered, warning,
@@ -316,10 +315,9 @@ const checkResultColumns = `monitor_id, started_at, due_at, status, reason, answ
 func scanCheckResult(row database.Row) (r monitor.CheckResult, err error) {
 	p := &r.Phases
 	err = row.Scan(&r.MonitorID, instant{&r.StartedAt}, instant{&r.DueAt}, &r.Status, text{&r.Reason}, &r.Answered,
-		&r.Warning,
-		microseconds{&p.DNS}, microseconds{&p.Connect}, microseconds{&p.TLS}, microseconds{&p.FirstByte},
-		microseconds{&p.Total},
-		text{&r.Location}, instant{&r.CertificateExpiresAt}, text{&r.Body})
+		&r.Warning, microseconds{&p.DNS}, microseconds{&p.Connect}, microseconds{&p.TLS}, microseconds{&p.FirstByte},
+		microseconds{&p.Total}, text{&r.Location}, instant{&r.CertificateExpiresAt},
+		text{&r.Body})
 	return
 }
 

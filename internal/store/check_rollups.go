@@ -17,8 +17,8 @@ import (
 // checkStep is the length of the periods whose summaries are stored.
 type checkStep struct {
 	length    time.Duration
-	chunk     time.Duration // that a row of check_rollups covers
-	retention time.Duration
+	chunk     time.Duration // the time that a row of check_rollups covers
+	retention time.Duration // how long such rows are kept
 }
 
 var checkSteps = []checkStep{
@@ -31,16 +31,16 @@ const (
 	// its result is written.
 	foldDelay = monitor.MaxCheckTimeout + time.Minute
 
-	foldMonitors = 50 // whose results a transaction sums up
+	foldMonitors = 50 // monitors per transaction
 )
 
-// FoldCheckResults sums up the results of one past hour of the next few monitors. more reports whether there may be
-// more to do. Several replicas may call it concurrently.
+// FoldCheckResults sums up the results of the next few monitors in a past hour. more reports whether there may be more
+// to do. Several replicas may call it concurrently.
 func (s *Store) FoldCheckResults(ctx context.Context) (more bool, err error) {
 	return write(ctx, s, (*tx).foldStep)
 }
 
-// foldStep sums up the results of one hour of the next monitors.
+// foldStep sums up the results of the next monitors in the present hour of the progress.
 func (t *tx) foldStep() (more bool, err error) {
 	t.skipBeforeReturn = true
 	type progress struct {
@@ -55,10 +55,9 @@ func (t *tx) foldStep() (more bool, err error) {
 	switch {
 	case errors.Is(err, kernel.ErrNotFound):
 		p.hour = oldest
-		if _, err = t.Exec(
-			`INSERT INTO check_fold (id, hour_at, after_id) VALUES (1, $1, '') ON CONFLICT (id) DO NOTHING`,
-			millis(p.hour),
-		); err != nil {
+		_, err = t.Exec(`INSERT INTO check_fold (id, hour_at, after_id) VALUES (1, $1, '') ON CONFLICT (id) DO NOTHING`,
+			millis(p.hour))
+		if err != nil {
 			return false, err
 		}
 		return true, nil
@@ -88,14 +87,14 @@ func (t *tx) foldStep() (more bool, err error) {
 	return true, err
 }
 
-// rollupKey names a row of check_rollups.
+// rollupKey identifies a row of check_rollups.
 type rollupKey struct {
 	monitor string
 	step    time.Duration
 	start   int64 // in milliseconds since 1970
 }
 
-// foldHour sums up the results of monitors in an hour. It replaces what there is of that hour.
+// foldHour sums up the results of monitors in an hour, and replaces earlier summaries of that hour.
 func (t *tx) foldHour(hour time.Time, ids []string) error {
 	results, err := t.timedResults(ids, hour, hour.Add(time.Hour))
 	if err != nil || len(results) == 0 {
@@ -129,10 +128,11 @@ func (t *tx) saveRollups(chunks map[rollupKey]checkstats.Chunk, changed map[roll
 	})
 	for _, k := range keys {
 		// A monitor may have been deleted meanwhile.
-		if _, err := t.Exec(`INSERT INTO check_rollups (monitor_id, step_ms, starts_at, data)
+		_, err := t.Exec(`INSERT INTO check_rollups (monitor_id, step_ms, starts_at, data)
 			SELECT id, CAST($2 AS BIGINT), CAST($3 AS BIGINT), $4 FROM monitors WHERE id = $1
 			ON CONFLICT (monitor_id, step_ms, starts_at) DO UPDATE SET data = excluded.data`,
-			k.monitor, k.step.Milliseconds(), k.start, chunks[k].Encode()); err != nil {
+			k.monitor, k.step.Milliseconds(), k.start, chunks[k].Encode())
+		if err != nil {
 			return err
 		}
 	}
@@ -176,8 +176,8 @@ func sumUp(results []timedResult, length time.Duration) map[int64]checkstats.Sum
 	return sums
 }
 
-// rollupChunks loads the rows of check_rollups that begin in the periods that span returns for each step. What cannot
-// be read is logged and left out.
+// rollupChunks loads the rows of check_rollups that begin in the periods that span returns for each step. Rows that
+// cannot be read are logged and omitted.
 func (c *session) rollupChunks(
 	ids []string, span func(checkStep) (from, to time.Time),
 ) (map[rollupKey]checkstats.Chunk, error) {
@@ -201,8 +201,8 @@ func (c *session) rollupChunks(
 		for _, r := range rows {
 			chunk, err := checkstats.Decode(r.data)
 			if err != nil {
-				c.s.log.Error("statistics of checks cannot be read", "monitor", r.key.monitor, "since",
-					time.UnixMilli(r.key.start).UTC(), "error", err)
+				c.s.log.Error("statistics of checks cannot be read", "monitor", r.key.monitor,
+					"since", time.UnixMilli(r.key.start).UTC(), "error", err)
 				continue
 			}
 			chunks[r.key] = chunk
@@ -214,15 +214,15 @@ func (c *session) rollupChunks(
 // MaxCheckPeriods is how many periods CheckStatistics returns at most.
 const MaxCheckPeriods = 1000
 
-// StatisticsRange is a time that is divided into periods of the length Step, which begin at multiples of it. Steps
-// below an hour reach back 90 days, others two years.
+// StatisticsRange is a range of time, divided into periods of the length Step that begin at multiples of Step. With
+// steps below an hour there are statistics for 90 days, with longer ones for two years.
 type StatisticsRange struct {
 	From, To time.Time
 	Step     time.Duration
 }
 
 // CheckStatistics returns what the checks of a monitor, given its id or slug, found in each period of a range, oldest
-// first. Periods without results are left out. The error is a *kernel.ValidationError on from, to or step.
+// first. Periods without results are omitted. If from, to or step is invalid, the error is a *kernel.ValidationError.
 func (s *Store) CheckStatistics(
 	ctx context.Context, actor kernel.Actor, ref string, within StatisticsRange,
 ) ([]checkstats.Period, error) {
@@ -240,7 +240,8 @@ func (s *Store) CheckStatistics(
 	})
 }
 
-// ComponentStatistics is CheckStatistics of all checks that belong to a component. checked is false if there are none.
+// ComponentStatistics returns the CheckStatistics of all checks of a component together. checked reports whether there
+// are any.
 func (s *Store) ComponentStatistics(
 	ctx context.Context, componentID string, within StatisticsRange,
 ) (periods []checkstats.Period, checked bool, err error) {
@@ -259,7 +260,8 @@ func (s *Store) ComponentStatistics(
 	return periods, checked, err
 }
 
-// maxStatisticsMonitors is how many monitors of a component ComponentStatistics sums up. More would take long.
+// maxStatisticsMonitors limits how many monitors of a component ComponentStatistics sums up, because more would take
+// too long.
 const maxStatisticsMonitors = 20
 
 func (r StatisticsRange) validate() error {
@@ -315,7 +317,7 @@ func (c *session) checkStatistics(ids []string, within StatisticsRange) ([]check
 	}
 	for key, chunk := range chunks {
 		for i := range chunk {
-			// Of the hour that is being summed up, some monitors have summaries already.
+			// In the hour that is being summed up, some monitors have summaries already.
 			if at := time.UnixMilli(key.start).Add(time.Duration(chunk[i].Index) * step.length); at.Before(folded) {
 				add(at, &chunk[i].Summary)
 			}
@@ -341,8 +343,9 @@ func (c *session) checkStatistics(ids []string, within StatisticsRange) ([]check
 func (s *Store) pruneCheckRollups(ctx context.Context) error {
 	return writeOnly(ctx, s, func(t *tx) error {
 		for _, step := range checkSteps {
-			if _, err := t.Exec(`DELETE FROM check_rollups WHERE step_ms = $1 AND starts_at <= $2`,
-				step.length.Milliseconds(), millis(t.Now.Add(-step.retention-step.chunk))); err != nil {
+			_, err := t.Exec(`DELETE FROM check_rollups WHERE step_ms = $1 AND starts_at <= $2`,
+				step.length.Milliseconds(), millis(t.Now.Add(-step.retention-step.chunk)))
+			if err != nil {
 				return err
 			}
 		}

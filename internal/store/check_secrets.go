@@ -110,8 +110,8 @@ func (t *tx) keysForSealing(fields iter.Seq[string]) (*secret.Keys, error) {
 	} else if err != nil {
 		return nil, fmt.Errorf("creating the key of the secrets: %w", err)
 	}
-	t.s.log.Info("created the key of the secrets: keep a copy of it elsewhere, because no backup contains it", "file",
-		k.path)
+	t.s.log.Info("created the key of the secrets: keep a copy of it elsewhere, because no backup contains it",
+		"file", k.path)
 	if found.Unreadable > 0 {
 		t.s.log.Warn("there was no key, so a new one was created, but earlier secrets need the old one: add your "+
 			"copy of it to the file as another line, or give these secrets again",

@@ -30,8 +30,8 @@ type checkRow struct {
 func scanCheck(row database.Row) (r checkRow, err error) {
 	var config string
 	err = row.Scan(&r.monitorID, duration{&r.Timeout}, duration{&r.SlowAfter}, &r.RecoveryThreshold, &r.ConfirmFrom,
-		&config, listOf[string]{&r.SecretFields}, instant{&r.dueAt},
-		listOf[string]{&r.Round.Failed}, listOf[string]{&r.Round.Unknown}, &r.Round.Counted, text{(*string)(&r.Status)},
+		&config, listOf[string]{&r.SecretFields}, instant{&r.dueAt}, listOf[string]{&r.Round.Failed},
+		listOf[string]{&r.Round.Unknown}, &r.Round.Counted, text{(*string)(&r.Status)},
 		text{&r.Reason}, &r.Good, &r.Slow, instant{&r.SlowSince}, instant{&r.UnknownSince}, &r.Late)
 	r.Config = json.RawMessage(config)
 	return
@@ -101,22 +101,23 @@ func (t *tx) changeCheck(before monitor.Monitor, m *monitor.Monitor) error {
 		return nil
 	}
 	c := m.Check
-	if m.Check.Secrets = nil; !reflect.DeepEqual(c.Secrets, before.Check.Secrets) ||
-		!slices.Equal(c.SecretFields, before.Check.SecretFields) {
+	m.Check.Secrets = nil
+	if !reflect.DeepEqual(c.Secrets, before.Check.Secrets) || !slices.Equal(c.SecretFields, before.Check.SecretFields) {
 		if err := t.saveSecrets(m.ID, c); err != nil {
 			return err
 		}
 	}
 	if m.Enabled != before.Enabled || m.Interval != before.Interval || !reflect.DeepEqual(c, before.Check) {
 		m.NextCheckAt = firstCheck(*m, t.Now)
-		if _, err := t.Exec(
+		_, err := t.Exec(
 			`UPDATE checks SET version = version + 1, timeout_ms = $2, slow_after_ms = $3, recovery_threshold = $4,
 				confirm_from = $5, config = $6,
 				secret_fields = $7, due_at = $8, retry_at = NULL, host = '', awaited_since_at = $8, late_at = $9
 				WHERE monitor_id = $1`,
 			m.ID, c.Timeout.Milliseconds(), nullIfZero(c.SlowAfter.Milliseconds()), c.RecoveryThreshold, c.ConfirmFrom,
 			configText(c), listText(c.SecretFields), millis(m.NextCheckAt), millis(lateFrom(*m, m.NextCheckAt)),
-		); err != nil {
+		)
+		if err != nil {
 			return err
 		}
 	}
@@ -178,8 +179,8 @@ func (t *tx) saveCheckState(m monitor.Monitor) error {
 		reason = $7, good_results = $8, slow_results = $9,
 			slow_since_at = $10, unknown_since_at = $11, late = $12 WHERE monitor_id = $1`,
 		m.ID, listText(s.Round.Failed), listText(s.Round.Unknown), s.Round.Counted, m.Healthy(),
-		nullIfEmpty(string(s.Status)), nullIfEmpty(s.Reason), s.Good, s.Slow,
-		millis(s.SlowSince), millis(s.UnknownSince), s.Late)
+		nullIfEmpty(string(s.Status)), nullIfEmpty(s.Reason), s.Good, s.Slow, millis(s.SlowSince),
+		millis(s.UnknownSince), s.Late)
 	return err
 }
 
@@ -298,8 +299,7 @@ func (t *tx) saveCheckingGap(before, m monitor.Monitor) error {
 		cause = monitor.GapLateChecks
 	}
 	_, err := t.Exec(`INSERT INTO checking_gaps (monitor_id, from_at, to_at, cause) VALUES ($1, $2, $3, $4)
-		ON CONFLICT (monitor_id, from_at) DO NOTHING`,
-		m.ID, millis(from), millis(t.Now), string(cause))
+		ON CONFLICT (monitor_id, from_at) DO NOTHING`, m.ID, millis(from), millis(t.Now), string(cause))
 	if err == nil && !wasLate {
 		err = t.emitAlertEvent(alert.ServiceGap, m.WorkspaceID, m.ID, "checking:"+m.ID, monitor.MonitorEventData{
 			Name: "Checking " + m.Name, Detail: "from " + from.UTC().Format(alertTime),

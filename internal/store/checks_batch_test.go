@@ -39,7 +39,7 @@ func TestBatchesOfResults(t *testing.T) {
 					}
 				}
 				now := w.monitorNow(m)
-				states[together] = fmt.Sprintf("%s, %d failures, warned %v, %+v", now.Condition(),
+				states[together] = fmt.Sprintf("%s, %d failures, warned %v, %+v", now.DisplayState(),
 					now.ConsecutiveFailures, now.Warned, now.CheckState)
 			}
 			if states[true] != states[false] {

@@ -169,7 +169,7 @@ func (m *checksModel) recordSome() {
 		if e.Recovered {
 			m.seen["recovery"]++
 		}
-		m.seen[string(c.Condition())]++
+		m.seen[string(c.DisplayState())]++
 	}
 	m.ok(m.RecordCheckResults(m.ctx, results))
 }
@@ -223,7 +223,7 @@ func (m *checksModel) change() {
 func (m *checksModel) state(c monitor.Monitor, outages int, slow bool) string {
 	c.CheckState.Reason = "" // of results
 	return fmt.Sprintf("%s: %s, %d failures, suppressed %v below %v, next %s, warned %v, %+v, %d outages, slow %v",
-		c.Name, c.Condition(), c.ConsecutiveFailures, c.FailuresSuppressed, c.ParentDown,
+		c.Name, c.DisplayState(), c.ConsecutiveFailures, c.FailuresSuppressed, c.ParentDown,
 		c.NextCheckAt.Format("15:04:05.000"), c.Warned, c.CheckState, outages, slow)
 }
 

@@ -77,23 +77,23 @@ func TestChecks(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		m := w.newCheck("shop")
 		if m.Token != "" || m.Type != "http" || m.Check.Timeout != 10*time.Second || m.Check.RecoveryThreshold != 1 ||
-			m.Condition() != monitor.MonitorWaiting ||
+			m.DisplayState() != monitor.MonitorWaiting ||
 			!m.NextCheckAt.Equal(w.clock.now()) {
 			t.Errorf("created: %+v", m)
 		}
 		w.check(monitor.CheckOK)
-		if m = w.monitorNow(m); m.Condition() != monitor.MonitorUp ||
+		if m = w.monitorNow(m); m.DisplayState() != monitor.MonitorUp ||
 			!m.NextCheckAt.Equal(monitor.NextCheck(m.ID, time.Minute, w.clock.now())) {
 			t.Errorf("after a good result: %+v", m)
 		}
 		w.check(monitor.CheckOK, monitor.CheckFailed)
-		if m = w.monitorNow(m); m.Condition() != monitor.MonitorFailing || m.ConsecutiveFailures != 1 ||
+		if m = w.monitorNow(m); m.DisplayState() != monitor.MonitorFailing || m.ConsecutiveFailures != 1 ||
 			m.NextCheckAt.After(w.clock.now().Add(15*time.Second)) {
 			t.Errorf("after a failure: %+v", m)
 		}
 		w.shows(kernel.StatusOperational)
 		w.check(monitor.CheckFailed)
-		if m = w.monitorNow(m); m.Condition() != monitor.MonitorDown ||
+		if m = w.monitorNow(m); m.DisplayState() != monitor.MonitorDown ||
 			m.CheckState.Reason != "status 502, expected 200-299" {
 			t.Errorf("after two failures: %+v", m)
 		}
@@ -158,7 +158,7 @@ func TestClaimsOfChecks(t *testing.T) {
 			return nil
 		}))(w)
 		w.ok(w.RecordCheckResults(w.ctx, []monitor.CheckResult{w.resultOf(claimed[0], monitor.CheckFailed)}))
-		if got := w.monitorNow(m); got.ConsecutiveFailures != 0 || got.Condition() != monitor.MonitorWaiting {
+		if got := w.monitorNow(m); got.ConsecutiveFailures != 0 || got.DisplayState() != monitor.MonitorWaiting {
 			t.Errorf("the result of an old configuration counts: %+v", got)
 		}
 		w.ok(w.DeleteMonitor(w.ctx, w.ws, m.ID))
@@ -251,7 +251,7 @@ func TestSlowChecks(t *testing.T) {
 		m := w.newCheck("shop")
 		w.check(monitor.CheckOK, monitor.CheckSlow, monitor.CheckSlow)
 		w.shows(kernel.StatusDegraded)
-		if got := w.monitorNow(m); got.Condition() != monitor.MonitorSlow || len(w.incidents()) != 0 {
+		if got := w.monitorNow(m); got.DisplayState() != monitor.MonitorSlow || len(w.incidents()) != 0 {
 			t.Errorf("slow: %+v", got)
 		}
 		must(w.ChangeMonitor(w.ctx, w.ws, m.ID, func(c *monitor.MonitorConfig) error {
@@ -331,7 +331,7 @@ func TestParentsFailTogether(t *testing.T) {
 			n.PageSlug, n.ComponentID = "", ""
 		})
 		results(monitor.CheckFailed, server, router, elsewhere) // the rack between them has no result
-		if got := w.monitorNow(server); got.Condition() != monitor.MonitorSuppressed {
+		if got := w.monitorNow(server); got.DisplayState() != monitor.MonitorSuppressed {
 			t.Errorf("the server, which fails together with the router: %+v", got)
 		}
 		if all := w.incidents(); len(all) != 1 || all[0].Title != "router is down" {
@@ -351,7 +351,7 @@ func TestParentsFailTogether(t *testing.T) {
 		}
 		results(monitor.CheckOK, server, rack, router, elsewhere)
 		for _, m := range []monitor.Monitor{router, rack, server} {
-			if got := w.monitorNow(m); got.Condition() != monitor.MonitorUp {
+			if got := w.monitorNow(m); got.DisplayState() != monitor.MonitorUp {
 				t.Errorf("after the recovery: %+v", got)
 			}
 		}
@@ -382,8 +382,8 @@ func TestParents(t *testing.T) {
 		w.failsUncounted(server)
 		w.pass(3 * time.Minute)
 		w.send(store.NewSignal{Token: job.Token, Kind: monitor.SignalFail})
-		if got := w.monitorNow(server); got.Condition() != monitor.MonitorSuppressed || got.ConsecutiveFailures != 3 ||
-			!got.ParentDown {
+		got := w.monitorNow(server)
+		if got.DisplayState() != monitor.MonitorSuppressed || got.ConsecutiveFailures != 3 || !got.ParentDown {
 			t.Errorf("below the router: %+v", got)
 		}
 		if got := w.monitorNow(job); got.State != monitor.MonitorUp || got.ConsecutiveFailures == 0 ||
@@ -400,7 +400,7 @@ func TestParents(t *testing.T) {
 			t.Errorf("notes: %s", notes)
 		}
 		w.ok(w.DeleteMonitor(w.ctx, w.ws, router.ID))
-		if got := w.monitorNow(server); got.ParentID != "" || got.Condition() != monitor.MonitorFailing {
+		if got := w.monitorNow(server); got.ParentID != "" || got.DisplayState() != monitor.MonitorFailing {
 			t.Errorf("without its parent: %+v", got)
 		}
 		w.failsUncounted(server)
@@ -455,7 +455,7 @@ func TestWarningsOfChecks(t *testing.T) {
 		}
 		warn("20")
 		warn("19")
-		if got := w.monitorNow(m); got.Condition() != monitor.MonitorUp || len(got.Warned) != 1 {
+		if got := w.monitorNow(m); got.DisplayState() != monitor.MonitorUp || len(got.Warned) != 1 {
 			t.Errorf("with a warning: %+v", got)
 		}
 		warn("")

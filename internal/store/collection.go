@@ -24,18 +24,20 @@ type Collection[T any] struct {
 // collection says how the objects of a resource are stored.
 type collection[T any] struct {
 	*table[T]
-	prefix string    // of their ids
-	order  string    // of lists
-	parent parent[T] // what they are in
+	prefix string    // the prefix of ids
+	order  string    // ORDER BY of lists
+	parent parent[T] // what contains the objects
 
-	// fill loads what is not in the table; nil: all is.
+	// fill loads fields that are not columns of the table; nil: there are none.
 	fill func(s *session, objects []T) error
-	// describe sets what is derived from objects of one workspace and what they name; nil: nothing is.
+	// describe sets fields that are derived from the objects of one workspace and from what these refer to; nil: there
+	// are none.
 	describe func(s *session, objects []T) error
-	// begin sets what a new object has of its actor, and defaults that depend on what is stored; nil: there is nothing.
+	// begin sets the fields of a new object that depend on its actor or on stored objects; nil: there are none.
 	begin func(t *tx, actor kernel.Actor, v *T) error
-	// resolve replaces references by what they name; nil: there are none. It returns a *kernel.ValidationError for
-	// references that name nothing. before is the object as it was: what it names may have been deleted since.
+	// resolve replaces references, such as slugs, by ids; nil: there are no references. It returns a
+	// *kernel.ValidationError for references to nothing. before is the object before the change: references that it has
+	// already may be to deleted objects.
 	resolve func(t *tx, actor kernel.Actor, before, v *T) error
 	// allow reports with an error that an object may not be what it is about to become; nil: everything is allowed.
 	// before is nil for a new one.

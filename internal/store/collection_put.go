@@ -25,8 +25,7 @@ func writePut[T any](ctx context.Context, s *Store, actor kernel.Actor, f func(*
 	return done, err
 }
 
-// check returns kernel.ErrPreconditionFailed unless o, whose row is locked, meets all
-// conditions.
+// check returns kernel.ErrPreconditionFailed unless o, whose row is locked, meets all conditions.
 func check(conds []kernel.Precondition, o kernel.Auditable) error {
 	for _, cond := range conds {
 		if err := cond.Check(o); err != nil {

@@ -12,8 +12,7 @@ import (
 	"github.com/allswell/allswell/internal/domain/statuspage"
 )
 
-// millis returns the stored form of an instant: milliseconds since 1970, or NULL for the
-// zero Time.
+// millis returns the stored form of an instant: milliseconds since 1970, or NULL for the zero Time.
 func millis(t time.Time) any {
 	if t.IsZero() {
 		return nil
@@ -212,8 +211,7 @@ func (written) Scan(any) error { return nil }
 
 func (w written) parameter() any { return w.value }
 
-// systemMessageText returns the stored form of a system message: JSON, or NULL for the
-// zero message.
+// systemMessageText returns the stored form of a system message: JSON, or NULL for the zero message.
 func systemMessageText(a statuspage.SystemMessage) any {
 	if a == (statuspage.SystemMessage{}) {
 		return nil

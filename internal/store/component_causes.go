@@ -21,8 +21,7 @@ func (t *tx) addCause(source, componentID string, status kernel.Status, from ori
 func (t *tx) insertCause(c *statuspage.Component, source string, status kernel.Status) error {
 	c.AddCause(statuspage.Cause{Source: source, Status: status, StartedAt: t.Now}, t.Now)
 	_, err := t.Exec(`INSERT INTO causes (source, component_id, status, acknowledged, started_at)
-		VALUES ($1, $2, $3, FALSE, $4)`,
-		source, c.ID, string(status), millis(t.Now))
+		VALUES ($1, $2, $3, FALSE, $4)`, source, c.ID, string(status), millis(t.Now))
 	return err
 }
 

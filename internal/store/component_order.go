@@ -59,9 +59,8 @@ func (s *Store) PlaceGroup(
 			return "", kernel.ErrPreconditionFailed
 		}
 		moved := groups[at]
-		if err := placeAmong(
-			t, actor, placedGroup(moved, slices.Delete(groups, at, at+1), to), t.reorderGroup,
-		); err != nil {
+		err = placeAmong(t, actor, placedGroup(moved, slices.Delete(groups, at, at+1), to), t.reorderGroup)
+		if err != nil {
 			return "", err
 		}
 		return t.orderTag(p.ID)

@@ -20,8 +20,7 @@ var components = collection[statuspage.Component]{
 	prefix: kernel.PrefixComponent, order: `ORDER BY position, created_at, id`, parent: componentParent(),
 	fill:  (*session).fillCauses,
 	begin: (*tx).beginComponent, resolve: (*tx).resolveGroup, allow: (*tx).allowComponent, saved: (*tx).componentSaved,
-	audited:      statusByHand,
-	lockDeletion: (*tx).lockComponentDeletion, remove: (*tx).removeComponent,
+	audited: statusByHand, lockDeletion: (*tx).lockComponentDeletion, remove: (*tx).removeComponent,
 }
 
 // Components returns the components of pages, in their order. To set the status of one is to set it by hand: see
@@ -91,9 +90,8 @@ func (t *tx) componentSaved(before *statuspage.Component, c statuspage.Component
 	case c.Baseline == before.Baseline && slices.Equal(c.Causes, before.Causes):
 		return nil
 	}
-	if _, err := t.Exec(
-		`UPDATE causes SET acknowledged = TRUE WHERE component_id = $1 AND NOT acknowledged`, c.ID,
-	); err != nil {
+	_, err := t.Exec(`UPDATE causes SET acknowledged = TRUE WHERE component_id = $1 AND NOT acknowledged`, c.ID)
+	if err != nil {
 		return err
 	}
 	return t.componentChanged(c, before.Status(), origin{})
@@ -191,9 +189,8 @@ func (t *tx) order(next string, pageID string) (int, error) {
 	return min(int(n), statuspage.MaxOrder), err
 }
 
-// checkLimit returns a *kernel.ValidationError if a page already has the maximum
-// number of something; count is the statement that counts them. Lock the page before: that
-// keeps other transactions from adding more meanwhile.
+// checkLimit returns a *kernel.ValidationError if a page already has the maximum number of something; count is the
+// statement that counts them. Lock the page before: that keeps other transactions from adding more meanwhile.
 func (t *tx) checkLimit(field, what string, limit int, count, pageID string) error {
 	n, err := database.One(t.Session, database.ScanInt, count, pageID)
 	if err != nil {

@@ -16,22 +16,21 @@ const deliveryColumns = `id, page_id, subscriber_id, event_id, purpose, channel,
 	collapse_key, digest_key, state, happened_at, held_until_at, next_attempt_at, attempts,
 	fencing_token, lease_until_at, merged_into, reason, created_at, updated_at, host`
 
-// openCondition is the condition of the partial index on the ordering key. SQLite uses
-// the index only for a condition in the same words.
+// openCondition is the condition of the partial index on the ordering key. SQLite uses the index only for statements
+// that repeat the condition literally.
 const openCondition = `state IN ('pending', 'sending')`
 
-// waitingCondition means that a delivery is pending. It is written so that only the index
-// on the ordering key fits: with old statistics, PostgreSQL would otherwise read the index
-// of all due deliveries.
+// waitingCondition selects pending deliveries. It is written so that only the index on the ordering key fits: with old
+// statistics, PostgreSQL would otherwise scan the index of all due deliveries.
 const waitingCondition = openCondition + ` AND state <> 'sending'`
 
 // Limits of one claim and of one notification.
 const (
 	maxClaimRows          = 5000 // deliveries of all ordering keys of one workspace in one claim
-	maxNotificationEvents = 2500 // events
+	maxNotificationEvents = 2500 // events in one notification
 
-	// maxSharedEvents is the number of events up to which the events of a delivery are loaded together with other
-	// deliveries'. Longer ones are loaded on their own.
+	// Deliveries with more events than maxSharedEvents load them one delivery at a time. The others load theirs
+	// together.
 	maxSharedEvents = 10
 
 	// maxNotificationText is how many bytes of messages a notification with more events holds in memory. A mail
@@ -47,28 +46,27 @@ type deliveryRow struct {
 
 func scanDelivery(row database.Row) (d deliveryRow, err error) {
 	err = row.Scan(&d.ID, &d.PageID, &d.SubscriberID, text{&d.EventID}, &d.Purpose, &d.Channel, &d.OrderingKey,
-		&d.Position, &d.CollapseKey,
-		text{&d.DigestKey}, &d.State, instant{&d.HappenedAt}, instant{&d.HeldUntil}, instant{&d.NextAttemptAt},
-		&d.Attempts, &d.FencingToken,
+		&d.Position, &d.CollapseKey, text{&d.DigestKey}, &d.State, instant{&d.HappenedAt}, instant{&d.HeldUntil},
+		instant{&d.NextAttemptAt}, &d.Attempts, &d.FencingToken,
 		instant{&d.LeaseUntil}, text{&d.MergedInto}, text{&d.Reason}, instant{&d.CreatedAt}, instant{&d.UpdatedAt},
 		&d.host)
 	return
 }
 
-// finishDeliveries brings deliveries to a final state. The reason of the last failure follows theirs.
+// finishDeliveries moves deliveries to a final state. The stored reason is the given one, followed by the reason of the
+// last failed attempt.
 func (t *tx) finishDeliveries(ids []string, state audience.DeliveryState, reason string) error {
 	if len(ids) == 0 {
 		return nil
 	}
 	_, err := t.Exec(`UPDATE deliveries SET state = $2, reason = $3 || coalesce(' ' || reason, ''),
-		lease_until_at = NULL, updated_at = $4 WHERE id IN EACH($1)`,
-		list(ids), string(state), reason, millis(t.Now))
+		lease_until_at = NULL, updated_at = $4 WHERE id IN EACH($1)`, list(ids), string(state), reason, millis(t.Now))
 	return err
 }
 
 // Notifications loads the present contents of claimed deliveries, by delivery. Deliveries whose claim no longer holds,
-// or whose subscription has ended, are missing: nothing may be sent for them. The token of a delivery says to which
-// claim its content belongs.
+// or whose subscription has ended, are missing: nothing may be sent for them. The fencing token
+// of a notification's delivery says for which claim it was loaded.
 func (s *Store) Notifications(
 	ctx context.Context, claimed []ClaimedDelivery,
 ) (map[string]audience.Notification, error) {
@@ -90,7 +88,8 @@ func (s *Store) Notifications(
 	})
 }
 
-// notifications loads the contents of deliveries, each thing once that several of them tell.
+// notifications loads the contents of deliveries. Subscribers, pages and events that several deliveries share are
+// loaded once.
 func (c *session) notifications(deliveries []deliveryRow) (map[string]audience.Notification, error) {
 	var of, from []string // subscribers and pages
 	for _, d := range deliveries {
@@ -135,8 +134,8 @@ func (c *session) recipients(ids []string) (map[string]audience.Subscriber, erro
 	return byID, err
 }
 
-// eventsOf loads the events of deliveries, by delivery: its own, and the events of the deliveries that were merged into
-// it, oldest first. Deliveries of one page mostly have the same few, which are loaded once for all.
+// eventsOf loads the events of deliveries, by delivery: its own event, and the events of the deliveries that were
+// merged into it, oldest first. Most deliveries of a page have the same few events, which are loaded once.
 func (c *session) eventsOf(deliveries []deliveryRow) (map[string][]audience.Event, error) {
 	ids := make([]string, len(deliveries))
 	for i, d := range deliveries {
@@ -170,8 +169,7 @@ func (c *session) eventsOf(deliveries []deliveryRow) (map[string][]audience.Even
 	return of, err
 }
 
-// mergedEvents returns the ids of the events of the deliveries that were merged into others, at most maxSharedEvents of
-// each.
+// mergedEvents returns the ids of the events that were merged into each delivery, at most maxSharedEvents a delivery.
 func (c *session) mergedEvents(ids []string) (map[string][]string, error) {
 	of := make(map[string][]string)
 	_, err := database.Query(c.Session, func(row database.Row) (none struct{}, err error) {
@@ -195,8 +193,8 @@ func (c *session) manyEvents(d deliveryRow) ([]audience.Event, error) {
 	return events, err
 }
 
-// scanEventWithin returns a scan function like scanEvent that omits messages from the
-// first one on that exceeds room, in bytes. The first event keeps its message.
+// scanEventWithin returns a function that scans events, and omits their messages once these have more than room bytes
+// together. The first event always keeps its message.
 func scanEventWithin(room int) func(database.Row) (audience.Event, error) {
 	first := true
 	return func(row database.Row) (audience.Event, error) {
@@ -217,8 +215,7 @@ type DeliveryResult struct {
 }
 
 // SaveDeliveryResults saves the results of claimed deliveries in one transaction. It
-// ignores the result of a delivery whose claim no longer holds, because it was cancelled,
-// or claimed again after its lease ended.
+// ignores results for deliveries that were cancelled since, or claimed again after their lease ended.
 func (s *Store) SaveDeliveryResults(ctx context.Context, results []DeliveryResult) error {
 	ids := make([]string, len(results))
 	outcomes := make(map[string]DeliveryResult, len(results))
@@ -226,16 +223,15 @@ func (s *Store) SaveDeliveryResults(ctx context.Context, results []DeliveryResul
 		ids[i], outcomes[v.ID] = v.ID, v
 	}
 	return writeOnly(ctx, s, func(t *tx) error {
-		// Not concurrently with a claim, which would postpone the waiting deliveries of a
-		// key to the end of a lease that this transaction ends.
+		// A concurrent claim would postpone the waiting deliveries of an ordering key to the end of a lease, although
+		// this transaction ends that lease.
 		if err := t.lockMutex(mutexClaim); err != nil {
 			return err
 		}
 		// Subscribers before deliveries, as everywhere.
-		if _, err := database.Query(t.Session, database.ScanString, `SELECT id FROM subscribers
-			WHERE id IN (SELECT subscriber_id FROM deliveries WHERE id IN EACH($1)) ORDER BY id FOR UPDATE`, list(
-			ids,
-		)); err != nil {
+		_, err := database.Query(t.Session, database.ScanString, `SELECT id FROM subscribers
+			WHERE id IN (SELECT subscriber_id FROM deliveries WHERE id IN EACH($1)) ORDER BY id FOR UPDATE`, list(ids))
+		if err != nil {
 			return err
 		}
 		rows, err := database.Query(t.Session, scanDelivery, `SELECT `+deliveryColumns+` FROM deliveries
@@ -262,36 +258,34 @@ func (s *Store) SaveDeliveryResults(ctx context.Context, results []DeliveryResul
 				keys = append(keys, d.OrderingKey)
 			}
 		}
-		if _, err := t.Exec(
-			`UPDATE deliveries SET state = 'sent', reason = NULL, lease_until_at = NULL, updated_at = $2
-				WHERE id IN EACH($1)`,
-			list(sent), millis(t.Now),
-		); err != nil {
+		_, err = t.Exec(`UPDATE deliveries SET state = 'sent', reason = NULL, lease_until_at = NULL, updated_at = $2
+				WHERE id IN EACH($1)`, list(sent), millis(t.Now))
+		if err != nil {
 			return err
 		}
-		if _, err := t.Exec(
-			`UPDATE subscribers SET rejections = 0 WHERE id IN EACH($1) AND rejections > 0`, list(accepting),
-		); err != nil {
+		_, err = t.Exec(`UPDATE subscribers SET rejections = 0 WHERE id IN EACH($1) AND rejections > 0`,
+			list(accepting))
+		if err != nil {
 			return err
 		}
-		if _, err := t.Exec(
-			`DELETE FROM subscribers WHERE id IN EACH($1) AND incident_id IS NOT NULL`, list(notified),
-		); err != nil {
+		_, err = t.Exec(`DELETE FROM subscribers WHERE id IN EACH($1) AND incident_id IS NOT NULL`, list(notified))
+		if err != nil {
 			return err
 		}
 		return t.releaseNext(keys)
 	})
 }
 
-// releaseNext makes the first waiting delivery of each ordering key due; a claim of it
-// looks at the others. A held delivery stays held until its own time.
+// releaseNext makes the first waiting delivery of each ordering key due. The claim that takes it decides about the
+// others of the key. A held delivery stays held until its own time.
 func (t *tx) releaseNext(keys []string) error {
 	if len(keys) == 0 {
 		return nil
 	}
-	if _, err := t.Exec(`UPDATE deliveries SET next_attempt_at = held_until_at
+	_, err := t.Exec(`UPDATE deliveries SET next_attempt_at = held_until_at
 		WHERE ordering_key IN EACH($1) AND `+waitingCondition+
-		` AND held_until_at > $2 AND next_attempt_at > held_until_at`, list(keys), millis(t.Now)); err != nil {
+		` AND held_until_at > $2 AND next_attempt_at > held_until_at`, list(keys), millis(t.Now))
+	if err != nil {
 		return err
 	}
 	type waiting struct{ id, key string }
@@ -314,14 +308,14 @@ func (t *tx) releaseNext(keys []string) error {
 	return err
 }
 
-// saveFailedDelivery saves a delivery that was not sent, and ends or suspends its
-// subscription if necessary.
+// saveFailedDelivery saves a delivery that was not sent, and ends or suspends its subscription if necessary.
 func (t *tx) saveFailedDelivery(d audience.Delivery, o audience.SendOutcome) error {
-	if _, err := t.Exec(
+	_, err := t.Exec(
 		`UPDATE deliveries SET state = $2, reason = $3, lease_until_at = NULL, next_attempt_at = $4, updated_at = $5,
 			attempts = $6 WHERE id = $1`,
 		d.ID, string(d.State), nullIfEmpty(d.Reason), millis(d.NextAttemptAt), millis(t.Now), d.Attempts,
-	); err != nil {
+	)
+	if err != nil {
 		return err
 	}
 	switch o.Result {

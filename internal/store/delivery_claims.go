@@ -34,8 +34,7 @@ func (c ClaimOptions) keys(limit int) int {
 	return limit * keysPerClaim
 }
 
-// ClaimedDelivery is a delivery that only the replica that claimed it may send, until the
-// lease ends.
+// ClaimedDelivery is a delivery that only the replica that claimed it may send, until the lease ends.
 type ClaimedDelivery struct {
 	ID           string
 	FencingToken int64
@@ -289,16 +288,16 @@ func (t *tx) claimDue(due [][]deliveryRow, c workspaceClaim) (claimed []ClaimedD
 			return nil, false, err
 		}
 	}
-	if err := t.finishDeliveries(
-		expired, audience.DeliveryExpired, "It could not be delivered within 24 hours.",
-	); err != nil || len(taken) == 0 {
+	err = t.finishDeliveries(expired, audience.DeliveryExpired, "It could not be delivered within 24 hours.")
+	if err != nil || len(taken) == 0 {
 		return nil, changed, err
 	}
-	if _, err := t.Exec(
+	_, err = t.Exec(
 		`UPDATE deliveries SET state = 'sending', attempts = attempts + 1, fencing_token = fencing_token + 1,
 			lease_until_at = $2, updated_at = $3
 		WHERE id IN EACH($1)`, list(taken), millis(until), millis(t.Now),
-	); err != nil {
+	)
+	if err != nil {
 		return nil, false, err
 	}
 	if err := t.supersede(superseded); err != nil {
@@ -320,8 +319,7 @@ func (t *tx) supersede(ids []string) error {
 	return err
 }
 
-// postpone sets the next attempt of the waiting deliveries that are due by an instant to
-// a later one.
+// postpone sets the next attempt of the waiting deliveries that are due by an instant to a later one.
 func (t *tx) postpone(keys []string, by, until time.Time) error {
 	if len(keys) == 0 {
 		return nil

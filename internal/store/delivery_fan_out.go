@@ -84,8 +84,7 @@ func (s *Store) FanOut(ctx context.Context) (more bool, err error) {
 	return more, err
 }
 
-// statisticsAge is the minimum time between two refreshes of the planner's statistics of
-// deliveries.
+// statisticsAge is the minimum time between two refreshes of the planner's statistics of deliveries.
 const statisticsAge = 10 * time.Second
 
 // refreshStatistics refreshes PostgreSQL's statistics after many deliveries were created.
@@ -139,8 +138,7 @@ func (t *tx) fanOut(e openEvent, limit int) (left int, done bool, err error) {
 		end = e.cursor
 	}
 	_, err = t.Exec(`UPDATE events SET fan_out_cursor = $2, notify_at = $3, fan_out_progress_at = $4,
-		fanned_out_at = $5 WHERE id = $1`,
-		e.ID, nullIfEmpty(end), millis(e.notifyAt), millis(t.Now), fanned)
+		fanned_out_at = $5 WHERE id = $1`, e.ID, nullIfEmpty(end), millis(e.notifyAt), millis(t.Now), fanned)
 	return limit - int(next.count), done, err
 }
 
@@ -176,8 +174,8 @@ func (t *tx) createDeliveries(e openEvent, end string) error {
 	warning := e.Kind.AboutWarning()
 	held, next := time.Time{}, t.Now // of mail
 	notifyAt := e.notifyAt
-	if digestAt := e.CreatedAt.Add(audience.DigestWait); (e.DigestKey != "" || e.AwaitsUpdate()) &&
-		digestAt.After(notifyAt) {
+	digestAt := e.CreatedAt.Add(audience.DigestWait)
+	if (e.DigestKey != "" || e.AwaitsUpdate()) && digestAt.After(notifyAt) {
 		notifyAt = digestAt
 	}
 	if notifyAt.After(t.Now) {
@@ -201,17 +199,15 @@ func (t *tx) createDeliveries(e openEvent, end string) error {
 			AND ($14 OR s.whole_page OR EXISTS (SELECT 1 FROM subscriber_components c WHERE c.subscriber_id = s.id
 			AND c.component_id IN EACH($15)))`,
 		kernel.PrefixDelivery+e.ID[len(kernel.PrefixEvent):], e.ID, about, position, collapseKey,
-		nullIfEmpty(e.DigestKey),
-		millis(e.CreatedAt), millis(held), millis(next),
+		nullIfEmpty(e.DigestKey), millis(e.CreatedAt), millis(held), millis(next),
 		e.PageID, e.cursor, end, componentChange, len(components) == 0 && !warning, list(components), millis(t.Now),
 		list(audience.MergedChannels), list(audience.ComponentChangeChannels), warning, e.EndsIncident(), e.IncidentID)
 	return err
 }
 
-// findCollapseKey returns the collapse key of an event, and the components that it
-// concerns; none means the whole page. All events of an incident that an outage opened
-// have the monitor's key. A later event also concerns the components of earlier ones, so
-// that subscribers who were notified of the beginning are notified of the end.
+// findCollapseKey returns the collapse key of an event, and the components that it concerns; none means the whole page.
+// All events of an incident that an outage opened have the monitor's key. A later event also concerns the components of
+// earlier ones, so that subscribers who were notified of the beginning are notified of the end.
 func (t *tx) findCollapseKey(e audience.Event) (key string, components []string, err error) {
 	column, id := "incident_id", e.IncidentID
 	switch {

@@ -148,20 +148,20 @@ func (s *Store) RetryDelivery(
 			bad.Add("state", "A delivery that is %s cannot be tried again.", d.State)
 			return audience.DeliveryLogEntry{}, bad.Err()
 		}
-		if sub, err := database.One(
-			t.Session, subscriberTable.scan, `SELECT `+subscriberTable.selected+` FROM subscribers WHERE id = $1`,
-			d.SubscriberID,
-		); errors.Is(err, kernel.ErrNotFound) || err == nil && !sub.SuspendedAt.IsZero() {
+		sub, err := database.One(t.Session, subscriberTable.scan,
+			`SELECT `+subscriberTable.selected+` FROM subscribers WHERE id = $1`, d.SubscriberID)
+		if errors.Is(err, kernel.ErrNotFound) || err == nil && !sub.SuspendedAt.IsZero() {
 			var bad kernel.ValidationError
 			bad.Add("state", "The subscription has ended, or is suspended.")
 			return audience.DeliveryLogEntry{}, bad.Err()
 		} else if err != nil {
 			return audience.DeliveryLogEntry{}, err
 		}
-		if _, err := t.Exec(
+		_, err = t.Exec(
 			`UPDATE deliveries SET state = 'pending', happened_at = $2, held_until_at = NULL, next_attempt_at = $2,
 			attempts = 0, updated_at = $2 WHERE id = $1`, d.ID, millis(t.Now),
-		); err != nil {
+		)
+		if err != nil {
 			return audience.DeliveryLogEntry{}, err
 		}
 		if err := t.releaseNext([]string{d.OrderingKey}); err != nil {

@@ -35,8 +35,8 @@ func (t *tx) emit(e audience.Event) error {
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)`,
 		kernel.NewID(kernel.PrefixEvent, t.Now), e.PageID, t.versions[e.PageID], ordinal, string(e.Kind),
 		nullIfEmpty(e.IncidentID), nullIfEmpty(e.UpdateID), nullIfEmpty(e.ComponentID), nullIfEmpty(e.OutageID),
-		nullIfEmpty(e.MonitorID), nullIfEmpty(e.DigestKey),
-		nullIfEmpty(e.MaintenanceID), components, string(data), millis(t.Now))
+		nullIfEmpty(e.MonitorID), nullIfEmpty(e.DigestKey), nullIfEmpty(e.MaintenanceID), components, string(data),
+		millis(t.Now))
 	return err
 }
 
@@ -61,8 +61,7 @@ func (t *tx) emitIncident(
 	return t.emit(e)
 }
 
-// emitMaintenance emits an event of a maintenance, which does not name hidden components.
-// u is the update, or nil.
+// emitMaintenance emits an event of a maintenance, which does not name hidden components. u is the update, or nil.
 func (t *tx) emitMaintenance(
 	kind statuspage.EventKind, m statuspage.Maintenance, u *statuspage.MaintenanceUpdate,
 ) error {
@@ -98,9 +97,10 @@ const eventColumns = `id, page_id, page_version, ordinal, kind, incident_id, upd
 
 func scanEvent(row database.Row) (e audience.Event, err error) {
 	var data string
-	if err = row.Scan(&e.ID, &e.PageID, &e.PageVersion, &e.Ordinal, &e.Kind, text{&e.IncidentID}, text{&e.UpdateID},
+	err = row.Scan(&e.ID, &e.PageID, &e.PageVersion, &e.Ordinal, &e.Kind, text{&e.IncidentID}, text{&e.UpdateID},
 		text{&e.ComponentID}, text{&e.OutageID}, text{&e.MonitorID}, text{&e.DigestKey}, text{&e.MaintenanceID},
-		text{&e.WarningID}, listOf[string]{&e.Components}, &data, instant{&e.CreatedAt}); err != nil {
+		text{&e.WarningID}, listOf[string]{&e.Components}, &data, instant{&e.CreatedAt})
+	if err != nil {
 		return
 	}
 	err = json.Unmarshal([]byte(data), &e.Data)

@@ -92,7 +92,7 @@ func FillSubscribers(ctx context.Context, s *Store, pageID string, n int) error 
 	})
 }
 
-// SetFault sets the fault of the database.
+// SetFault makes the database call fault before each statement, and fail if it returns an error.
 func (s *Store) SetFault(fault func(when, query string) error) { s.db.SetFault(fault) }
 
 // Pools returns the pools of the database, for tests that read the tables themselves.
@@ -106,7 +106,7 @@ func (s *Store) Events(ctx context.Context) ([]audience.Event, error) {
 	})
 }
 
-// Gaps returns the stored listening gaps as the deadline sees them.
+// Gaps returns the stored listening gaps, in the form that deadlines are computed from.
 func (s *Store) Gaps(ctx context.Context) ([]schedule.ListeningGap, error) {
 	return read(ctx, s, func(c *session) ([]schedule.ListeningGap, error) { return c.gaps(time.UnixMilli(0)) })
 }
@@ -149,7 +149,7 @@ func filesUpTo(version int64) fs.FS {
 	return files
 }
 
-// BreakListen makes s receive no notifications of other replicas.
+// BreakListen prevents s from receiving notifications from other replicas.
 func BreakListen(s *Store) {
 	s.SetFault(func(_, statement string) error {
 		if strings.HasPrefix(statement, "LISTEN") {
@@ -159,15 +159,14 @@ func BreakListen(s *Store) {
 	})
 }
 
-// TraceStatements calls started for each statement that s begins on connections that it
-// opens from now on.
+// TraceStatements makes s call started before each statement on the connections that it opens from now on.
 func TraceStatements(s *Store, started func(statement string)) { s.db.TraceStatements(started) }
 
-// Troubled is the condition of the monitors that an overview names.
+// Troubled is the SQL condition that selects the monitors that an overview names.
 const Troubled = troubled
 
-// FillPings writes a history of plain pings as merges leave it: of each monitor a day of pings every five minutes, in
-// four segments of each level. It returns the size in bytes and the number of pings.
+// FillPings writes a history of plain pings in the shape that merging leaves behind: for each monitor a day of pings,
+// one every five minutes, in four segments a level. It returns the size in bytes and the number of pings.
 func FillPings(ctx context.Context, s *Store, tokens []string, now time.Time) (size, pings int64, err error) {
 	keys := make([]int64, len(tokens))
 	for i, token := range tokens {
@@ -214,31 +213,31 @@ func FillPings(ctx context.Context, s *Store, tokens []string, now time.Time) (s
 	return size, pings, nil
 }
 
-// TokensOfAddresses is a statement of pings, for its plan.
+// TokensOfAddresses is a statement that RecordPings runs. Tests check its query plan.
 const TokensOfAddresses = tokensOfAddresses
 
-// OverdueChecks, LateChecksBegun and LateChecksOver are the statements of a tick that finds no late check, for their
-// plans.
+// OverdueChecks, LateChecksBegun and LateChecksOver are the statements of a tick that finds no late check. Tests check
+// their query plans.
 const (
 	OverdueChecks   = overdueChecks
 	LateChecksBegun = lateChecksBegun
 	LateChecksOver  = lateChecksOver
 )
 
-// SomeMonitors returns the ids of monitors that are chosen by their tokens, at random.
+// SomeMonitors returns the ids of n monitors in the order of their random tokens.
 func SomeMonitors(ctx context.Context, s *Store, n int) ([]string, error) {
 	return read(ctx, s, func(c *session) ([]string, error) {
 		return c.ids(`SELECT id FROM monitors ORDER BY token LIMIT $1`, n)
 	})
 }
 
-// SetSecretKeys replaces the keys of the secrets.
+// SetSecretKeys replaces the keys that encrypt secrets.
 func (s *Store) SetSecretKeys(keys *secret.Keys) { s.secretKeys = newSecretKeys("", keys) }
 
 // SetSMS replaces the settings of SMS.
 func (s *Store) SetSMS(o SMSOptions) { s.sms = o }
 
-// SealedColumns returns the columns of secrets, such as "checks.secrets".
+// SealedColumns returns the names of all columns with encrypted secrets, such as "checks.secrets".
 func SealedColumns() (all []string) {
 	for _, c := range sealedColumns {
 		all = append(all, c.table+"."+c.column)
@@ -246,8 +245,8 @@ func SealedColumns() (all []string) {
 	return all
 }
 
-// OccupyForecasts makes as many forecasts of a workspace as it may at a time, until free is called, and returns how
-// many.
+// OccupyForecasts takes all forecasts that a workspace may compute at the same time, and returns how many there are.
+// free returns them.
 func OccupyForecasts(s *Store, workspace string) (n int, free func()) {
 	var ends []func()
 	for {
@@ -264,10 +263,10 @@ func OccupyForecasts(s *Store, workspace string) (n int, free func()) {
 	}
 }
 
-// DueWorkspaces and DueKeys are statements of claims of deliveries.
+// DueWorkspaces and DueKeys are statements that ClaimDeliveries runs. Tests check their query plans.
 const DueWorkspaces = dueWorkspaces
 
 func DueKeys(order string) string { return dueKeys(order) }
 
-// UncheckedCounts is a statement of the overview, for its plan.
+// UncheckedCounts is a statement of the overview. Tests check its query plan.
 func UncheckedCounts(objects string) string { return uncheckedCounts(objects) }

@@ -10,8 +10,7 @@ import (
 	"github.com/allswell/allswell/internal/store/database"
 )
 
-// IdempotencyLifetime is how long the response to a request with an idempotency
-// key is kept.
+// IdempotencyLifetime is how long the response to a request with an idempotency key is kept.
 const IdempotencyLifetime = 24 * time.Hour
 
 // Response is the response of the API to a request. Responses to requests with an idempotency key are stored.
@@ -29,19 +28,17 @@ type IdempotencyKey struct {
 	RequestHash []byte
 }
 
-// SaveResponse is an option of the methods that serve POST requests. The method saves the
-// response to the request under the key, in its own transaction, so that the change and
-// the response are durable together. Render makes the response from the method's result.
-// If the key already has a response, because a repetition of the request was faster, the
+// SaveResponse is an option of the methods that serve POST requests. The method saves the response to the request under
+// the key, in its own transaction, so that the change and the response are durable together. Render makes the response
+// from the method's result. If the key already has a response, because a repetition of the request was faster, the
 // method changes nothing and returns kernel.ErrInProgress.
 type SaveResponse[T any] struct {
 	Key    IdempotencyKey
 	Render func(T) (Response, error)
 }
 
-// FindResponse returns the response that was saved under the key within
-// IdempotencyLifetime, once it is replicated. ok is false if there is none, or if the
-// token is revoked. If the key was used for another request, the error is an
+// FindResponse returns the response that was saved under the key within IdempotencyLifetime, once it is replicated. ok
+// is false if there is none, or if the token is revoked. If the key was used for another request, the error is an
 // *kernel.ValidationError.
 func (s *Store) FindResponse(ctx context.Context, key IdempotencyKey) (response Response, ok bool, err error) {
 	type row struct {
@@ -72,8 +69,7 @@ func (s *Store) FindResponse(ctx context.Context, key IdempotencyKey) (response 
 		bad.Add("Idempotency-Key", "This idempotency key was used for another request.")
 		return Response{}, false, bad.Err()
 	}
-	// Repeating a response acknowledges it again, and the transaction that saved it
-	// may not be replicated yet.
+	// Repeating a response acknowledges it again, and the transaction that saved it may not be replicated yet.
 	if err := s.db.AwaitReplication(ctx); err != nil {
 		return Response{}, false, err
 	}
@@ -86,8 +82,7 @@ func (r SaveResponse[T]) save(t *tx, result T) error {
 	if err != nil {
 		return err
 	}
-	// An expired response is replaced. Any other means that a repetition of the request was
-	// faster.
+	// An expired response is replaced. Any other means that a repetition of the request was faster.
 	n, err := t.Exec(`INSERT INTO idempotency_keys (token_id, key, request_hash, status, body, ignored, created_at)
 		VALUES ($1, $2, $3, $4, $5, $6, $7)
 		ON CONFLICT (token_id, key) DO UPDATE SET request_hash = excluded.request_hash, status = excluded.status,

@@ -10,8 +10,7 @@ import (
 	"github.com/allswell/allswell/internal/domain/statuspage"
 )
 
-// IncidentComponents returns the affected components of a workspace's incident, in their
-// order on the page.
+// IncidentComponents returns the affected components of a workspace's incident, in their order on the page.
 func (s *Store) IncidentComponents(
 	ctx context.Context, actor kernel.Actor, id string,
 ) ([]statuspage.AffectedComponent, error) {
@@ -144,8 +143,9 @@ func (t *tx) lockAffected(
 // saveAffected saves the affected components of a new incident.
 func (t *tx) saveAffected(i statuspage.Incident) error {
 	for _, a := range i.Affected {
-		if _, err := t.Exec(`INSERT INTO incident_components (incident_id, component_id, status) VALUES ($1, $2, $3)`,
-			i.ID, a.ComponentID, string(a.Status)); err != nil {
+		_, err := t.Exec(`INSERT INTO incident_components (incident_id, component_id, status) VALUES ($1, $2, $3)`,
+			i.ID, a.ComponentID, string(a.Status))
+		if err != nil {
 			return err
 		}
 	}

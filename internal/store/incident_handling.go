@@ -95,14 +95,12 @@ func (s *Store) MergeIncident(ctx context.Context, actor kernel.Actor, id, into 
 			return i, err
 		}
 		// Browsers that wait for the end of the incident now wait for the end of the other one.
-		if _, err := t.Exec(
-			`UPDATE subscribers SET incident_id = $1 WHERE incident_id = $2`, target.ID, i.ID,
-		); err != nil {
+		_, err = t.Exec(`UPDATE subscribers SET incident_id = $1 WHERE incident_id = $2`, target.ID, i.ID)
+		if err != nil {
 			return i, err
 		}
-		if err := t.audit(
-			actor, kernel.AuditUpdate, before, statuspage.IncidentAction{Incident: i, Silent: true},
-		); err != nil {
+		err = t.audit(actor, kernel.AuditUpdate, before, statuspage.IncidentAction{Incident: i, Silent: true})
+		if err != nil {
 			return i, err
 		}
 		return i,

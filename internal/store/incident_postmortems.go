@@ -92,12 +92,13 @@ func (t *tx) savePostmortem(
 			return err
 		}
 	}
-	if _, err := t.Exec(`INSERT INTO postmortems (`+postmortemColumns+`) VALUES ($1, $2, $3, $4, $5, $6, $7)
+	_, err := t.Exec(`INSERT INTO postmortems (`+postmortemColumns+`) VALUES ($1, $2, $3, $4, $5, $6, $7)
 		ON CONFLICT (incident_id) DO UPDATE SET body = excluded.body, published_at = excluded.published_at,
 		edited_at = excluded.edited_at,
 			notified = excluded.notified, updated_at = excluded.updated_at`,
 		p.IncidentID, p.Body, millis(p.PublishedAt), millis(p.EditedAt), p.Notified, millis(p.CreatedAt),
-		millis(p.UpdatedAt)); err != nil {
+		millis(p.UpdatedAt))
+	if err != nil {
 		return err
 	}
 	if before.Published || p.Published {

@@ -19,11 +19,9 @@ const (
 	// with others, and feedTimeline that for programs.
 	pageTimeline = 25
 	feedTimeline = 100
-	// timelineBytes is the maximum size in memory of the timelines of one list, or of one
-	// part of a long timeline.
+	// timelineBytes is the maximum size in memory of the timelines of one list, or of one part of a long timeline.
 	timelineBytes = 4 << 20
-	// truncatedLength is how many characters of a truncated message are loaded: one more
-	// than an excerpt is made of.
+	// truncatedLength is how many characters of a truncated message are loaded: one more than an excerpt is made of.
 	truncatedLength = 1_001
 	// maxNamedAffected is the maximum number of affected components loaded for one list, beginning with the newest
 	// incidents.
@@ -33,8 +31,7 @@ const (
 // TimelinePageSize is the number of updates on one page of a long timeline.
 const TimelinePageSize = 50
 
-// timelineTable is a table of updates, and its column with the id of the incident
-// or maintenance.
+// timelineTable is a table of updates, and its column with the id of the incident or maintenance.
 type timelineTable struct{ name, owner, size string }
 
 var (

@@ -98,14 +98,13 @@ func (s *Store) DeleteUpdate(
 			return err
 		}
 		// The numbers stay without gaps. They are unique at any moment, hence two steps.
-		if _, err := t.Exec(
-			`UPDATE incident_updates SET number = 1 - number WHERE incident_id = $1 AND number > $2`, i.ID, u.Number,
-		); err != nil {
+		_, err = t.Exec(`UPDATE incident_updates SET number = 1 - number WHERE incident_id = $1 AND number > $2`,
+			i.ID, u.Number)
+		if err != nil {
 			return err
 		}
-		if _, err := t.Exec(
-			`UPDATE incident_updates SET number = -number WHERE incident_id = $1 AND number < 0`, i.ID,
-		); err != nil {
+		_, err = t.Exec(`UPDATE incident_updates SET number = -number WHERE incident_id = $1 AND number < 0`, i.ID)
+		if err != nil {
 			return err
 		}
 		if err := t.replaceUpdateText(i, u.ID, ""); err != nil {

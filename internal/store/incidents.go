@@ -44,8 +44,7 @@ type IncidentFilter struct {
 	Component string // id of an affected component; "": all
 }
 
-// Incidents lists a page's incidents that match the filter, newest first, without their
-// updates.
+// Incidents lists a page's incidents that match the filter, newest first, without their updates.
 func (s *Store) Incidents(
 	ctx context.Context, actor kernel.Actor, slug string, f IncidentFilter, r Pagination,
 ) ([]statuspage.Incident, int, error) {
@@ -88,9 +87,8 @@ func (t *tx) lockIncidentRow(id string) (statuspage.Incident, error) {
 	return all[0], err
 }
 
-// fillOutage sets OutageStatus of the affected components of an incident that an outage
-// opened. An outage gives no status after its end, or after the component's status was set
-// by hand.
+// fillOutage sets OutageStatus of the affected components of an incident that an outage opened. An outage gives no
+// status after its end, or after the component's status was set by hand.
 func (t *tx) fillOutage(i statuspage.Incident) error {
 	caused, err := database.Query(t.Session, func(row database.Row) (a statuspage.AffectedComponent, err error) {
 		err = row.Scan(&a.ComponentID, &a.Status)
@@ -159,13 +157,12 @@ func (s *Store) Updates(
 }
 
 // CreateIncident opens an incident and emits its event; first is its first update, if that has a message. If the
-// workspace has an incident with the ID that the client has chosen, it returns that one. found is what the caller has
-// found to be invalid in it, nil for nothing. The error is a *kernel.ValidationError with that and all the rest: see
+// workspace has an incident with the ID that the client has chosen, it returns that one. found has the problems that
+// the caller found, or is nil. If there are any problems, the error is a *kernel.ValidationError with all of them: see
 // statuspage.Incident.CheckNew.
 func (s *Store) CreateIncident(
 	ctx context.Context, actor kernel.Actor, slug string, given statuspage.Incident, first statuspage.IncidentUpdate,
-	found error,
-	save ...SaveResponse[statuspage.Incident],
+	found error, save ...SaveResponse[statuspage.Incident],
 ) (statuspage.Incident, error) {
 	found = kernel.JoinUnread(found, given.CheckNew(first))
 	i, err := writeAs(ctx, s, actor, func(t *tx) (statuspage.Incident, error) {
@@ -275,9 +272,8 @@ func (s *Store) ChangeIncident(
 	})
 }
 
-// PublishIncident publishes a draft and, unless silent, emits the event of its creation, with its newest
-// update. It returns the incident with its updates, oldest first; one that is published
-// already is not changed.
+// PublishIncident publishes a draft and, unless silent, emits the event of its creation, with its newest update. It
+// returns the incident with its updates, oldest first; one that is published already is not changed.
 func (s *Store) PublishIncident(
 	ctx context.Context, actor kernel.Actor, id string, silent bool, save ...SaveResponse[statuspage.Incident],
 ) (statuspage.Incident, error) {
@@ -323,8 +319,7 @@ func (s *Store) PublishIncident(
 // ChangeIncident.
 func (s *Store) PostUpdate(
 	ctx context.Context, actor kernel.Actor, incidentID string, update statuspage.IncidentUpdate,
-	change statuspage.IncidentChange,
-	save ...SaveResponse[statuspage.IncidentUpdate],
+	change statuspage.IncidentChange, save ...SaveResponse[statuspage.IncidentUpdate],
 ) (statuspage.IncidentUpdate, error) {
 	return writeAs(ctx, s, actor, func(t *tx) (statuspage.IncidentUpdate, error) {
 		_, u, err := t.changeIncident(actor, incidentID, incidentRequest{change: change, update: update, always: true})

@@ -25,9 +25,8 @@ func (q listQuery[T]) load(ctx context.Context, s *Store, r Pagination) ([]T, in
 		total int64
 	}
 	out, err := read(ctx, s, func(c *session) (out result, err error) {
-		if out.total, err = database.One(
-			c.Session, database.ScanInt, `SELECT count(*) `+q.from, q.args...,
-		); err != nil {
+		out.total, err = database.One(c.Session, database.ScanInt, `SELECT count(*) `+q.from, q.args...)
+		if err != nil {
 			return
 		}
 		statement := `SELECT ` + q.columns + ` ` + q.from + ` ` + q.order + limit(len(q.args))

@@ -14,8 +14,7 @@ import (
 // docs/deadlines.md for what the records are for.
 const LivenessInterval = 5 * time.Second
 
-// livenessStep is the age up to which a replica's last liveness record also counts for a
-// transaction of pings.
+// livenessStep is the age up to which a replica's last liveness record also counts for a transaction of pings.
 const livenessStep = time.Second
 
 // clockSlack is how far the clock may go back without consequences.
@@ -71,10 +70,9 @@ func (t *tx) recordLiveness(record LivenessRecord) error {
 	} else if missed, err := t.missedPings(record, last); err != nil {
 		return err
 	} else if missed {
-		if _, err := t.Exec(
-			`INSERT INTO listening_gaps (from_at, to_at) VALUES ($1, $2) ON CONFLICT (from_at) DO NOTHING`,
-			millis(last), millis(t.Now),
-		); err != nil {
+		_, err := t.Exec(`INSERT INTO listening_gaps (from_at, to_at) VALUES ($1, $2) ON CONFLICT (from_at) DO NOTHING`,
+			millis(last), millis(t.Now))
+		if err != nil {
 			return err
 		}
 		if err := t.emitGap(last); err != nil {
@@ -82,10 +80,10 @@ func (t *tx) recordLiveness(record LivenessRecord) error {
 		}
 	}
 	t.addEffect(effectLiveness, record.Replica)
-	if _, err := t.Exec(`INSERT INTO liveness (replica, seen_at, backlog_ms, location) VALUES ($1, $2, $3, $4)
+	_, err = t.Exec(`INSERT INTO liveness (replica, seen_at, backlog_ms, location) VALUES ($1, $2, $3, $4)
 		ON CONFLICT (replica) DO UPDATE SET seen_at = excluded.seen_at, backlog_ms = excluded.backlog_ms,
-		location = excluded.location`,
-		record.Replica, millis(t.Now), record.Backlog.Milliseconds(), t.s.location); err != nil {
+		location = excluded.location`, record.Replica, millis(t.Now), record.Backlog.Milliseconds(), t.s.location)
+	if err != nil {
 		return err
 	}
 	return t.saveRejected(record.Rejected)
@@ -106,29 +104,26 @@ func (t *tx) saveGap(from time.Time) error {
 	if !earliest.IsZero() && earliest.Before(from) {
 		from = earliest
 	}
-	if _, err := t.Exec(
-		`DELETE FROM listening_gaps WHERE to_at >= $1 AND from_at <= $2`, since, millis(t.Now),
-	); err != nil {
+	_, err = t.Exec(`DELETE FROM listening_gaps WHERE to_at >= $1 AND from_at <= $2`, since, millis(t.Now))
+	if err != nil {
 		return err
 	}
-	if _, err = t.Exec(
-		`INSERT INTO listening_gaps (from_at, to_at) VALUES ($1, $2) ON CONFLICT (from_at) DO NOTHING`, millis(from),
-		millis(t.Now),
-	); err != nil {
+	_, err = t.Exec(`INSERT INTO listening_gaps (from_at, to_at) VALUES ($1, $2) ON CONFLICT (from_at) DO NOTHING`,
+		millis(from), millis(t.Now))
+	if err != nil {
 		return err
 	}
 	return t.emitGap(from)
 }
 
-// recordPingLiveness is recordLiveness for a transaction of pings. Under load there are
-// hundreds a second, so it writes nothing if this replica's last record is younger than
-// livenessStep.
+// recordPingLiveness is recordLiveness for a transaction of pings. Under load there are hundreds a second, so it writes
+// nothing if this replica's last record is younger than livenessStep.
 func (t *tx) recordPingLiveness(record LivenessRecord) error {
 	if record.LosingPings && record.Lost == 0 && len(record.Rejected) == 0 {
 		return nil
 	}
-	if last, ok := t.s.lastLiveness.Load(record.Replica); ok && !record.First && len(record.Rejected) == 0 &&
-		record.Lost == 0 {
+	last, ok := t.s.lastLiveness.Load(record.Replica)
+	if ok && !record.First && len(record.Rejected) == 0 && record.Lost == 0 {
 		if age := t.Now.Sub(last.(time.Time)); age >= 0 && age < livenessStep {
 			return nil
 		}
@@ -136,9 +131,8 @@ func (t *tx) recordPingLiveness(record LivenessRecord) error {
 	return t.recordLiveness(record)
 }
 
-// clockWentBack reports whether the clock has gone back since the newest liveness record.
-// It reads the clock again, because t.Now may be old: the transaction may have waited for
-// others since it began.
+// clockWentBack reports whether the clock has gone back since the newest liveness record. It reads the clock again,
+// because t.Now may be old: the transaction may have waited for others since it began.
 func (t *tx) clockWentBack(last time.Time) (bool, error) {
 	if last.Sub(t.Now) <= clockSlack {
 		return false, nil
@@ -147,10 +141,9 @@ func (t *tx) clockWentBack(last time.Time) (bool, error) {
 	return last.Sub(now) > clockSlack, err
 }
 
-// missedPings reports whether pings may have been missed since the last liveness record:
-// a record is overdue, or this replica has just started and no other was running. After a
-// start any gap counts, because the previous process may have ended at any time in it.
-// PingWait.Deadline takes its length into account.
+// missedPings reports whether pings may have been missed since the last liveness record: a record is overdue, or this
+// replica has just started and no other was running. After a start any gap counts, because the previous process may
+// have ended at any time in it. PingWait.Deadline takes its length into account.
 func (t *tx) missedPings(record LivenessRecord, last time.Time) (bool, error) {
 	gap := t.Now.Sub(last)
 	if last.IsZero() || gap <= 0 {
@@ -174,9 +167,10 @@ func (t *tx) saveRejected(addresses []string) error {
 	tokens = slices.DeleteFunc(slices.Clone(tokens), func(token string) bool { return !kernel.IsPingToken(token) })
 	for chunk := range slices.Chunk(tokens, 1000) {
 		for _, column := range []string{"token", "old_token"} {
-			if _, err := t.Exec(`UPDATE monitors SET rejected_at = $1 WHERE id IN
+			_, err := t.Exec(`UPDATE monitors SET rejected_at = $1 WHERE id IN
 				(SELECT id FROM monitors WHERE `+column+` IN EACH($2) AND enabled ORDER BY id FOR UPDATE)`,
-				millis(t.Now), list(chunk)); err != nil {
+				millis(t.Now), list(chunk))
+			if err != nil {
 				return err
 			}
 		}
@@ -184,8 +178,7 @@ func (t *tx) saveRejected(addresses []string) error {
 	return nil
 }
 
-// repairFutureTimes sets stored times that lie in the future, after the clock went back,
-// to now.
+// repairFutureTimes sets stored times that lie in the future, after the clock went back, to now.
 func (t *tx) repairFutureTimes() error {
 	for _, text := range []string{
 		`UPDATE monitors SET last_ping_at = CASE WHEN last_ping_at > $1 THEN $1 ELSE last_ping_at END,

@@ -42,9 +42,8 @@ import (
 // lockSet is a set of rows to be locked together, by ids in any order.
 type lockSet struct{ maintenances, monitors, components, pages []string }
 
-// lockRows locks the rows that find returns, in the lock order. If other transactions
-// change meanwhile what find returns, it releases the locks and begins again. find may
-// not lock anything.
+// lockRows locks the rows that find returns, in the lock order. If other transactions change meanwhile what find
+// returns, it releases the locks and begins again. find may not lock anything.
 func (t *tx) lockRows(find func() (lockSet, error)) error {
 	versions := maps.Clone(t.versions)
 	wanted, err := find()
@@ -113,8 +112,7 @@ func (s lockSet) contains(other lockSet) bool {
 		all(s.components, other.components) && all(s.pages, other.pages)
 }
 
-// bumpVersion increments the version of the page, once per transaction, and thereby locks its
-// row.
+// bumpVersion increments the version of the page, once per transaction, and thereby locks its row.
 func (t *tx) bumpVersion(pageID string) error {
 	if _, done := t.versions[pageID]; done {
 		return nil
@@ -144,8 +142,7 @@ const (
 	mutexParents mutex = "parents" // of monitors
 )
 
-// lockMutex waits until no other transaction holds the mutex, and holds it until this one
-// ends.
+// lockMutex waits until no other transaction holds the mutex, and holds it until this one ends.
 func (t *tx) lockMutex(m mutex) error {
 	_, err := database.One(t.Session, database.ScanString, `SELECT name FROM mutexes WHERE name = $1 FOR UPDATE`,
 		string(m))
@@ -217,9 +214,10 @@ func (t *tx) lockForOutage(monitors ...monitor.Monitor) error {
 	return t.lockRows(func() (s lockSet, err error) {
 		const open = `FROM incidents WHERE NOT resolved AND outage_id IN
 			(SELECT id FROM outages WHERE ended_at IS NULL AND monitor_id IN EACH($1))`
-		if s.components, err = t.ids(
+		s.components, err = t.ids(
 			`SELECT component_id FROM incident_components WHERE incident_id IN (SELECT id `+open+`)`, list(ids),
-		); err != nil {
+		)
+		if err != nil {
 			return s, err
 		}
 		if s.pages, err = t.ids(`SELECT page_id `+open, list(ids)); err != nil {

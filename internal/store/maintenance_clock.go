@@ -15,11 +15,9 @@ import (
 // maxDueMaintenances is how many maintenances one call advances at most.
 const maxDueMaintenances = 100
 
-// AdvanceMaintenances applies the transitions that are due: it sends reminders of
-// maintenances, begins and ends them, each in a transaction of its own. It returns when
-// the next transition is due, by Clock, or the zero Time if there is none. A maintenance
-// that fails stays due and does not hold up the others. Any number of replicas may run
-// it.
+// AdvanceMaintenances applies the transitions that are due: it sends reminders of maintenances, begins and ends them,
+// each in a transaction of its own. It returns when the next transition is due, by Clock, or the zero Time if there is
+// none. A maintenance that fails stays due and does not hold up the others. Any number of replicas may run it.
 func (s *Store) AdvanceMaintenances(ctx context.Context) (next time.Time, err error) {
 	type due struct {
 		id string
@@ -167,9 +165,8 @@ var transitionLogMessages = map[statuspage.MaintenanceTransition]string{
 	statuspage.TransitionEnd: "maintenance ended", statuspage.TransitionMissed: "maintenance window was missed",
 }
 
-// suppress updates the monitors of the components for the maintenances that are running:
-// until their end no ping is expected. Monitors whose maintenance has ended get a fresh
-// interval from now. The caller has locked the components.
+// suppress updates the monitors of the components for the maintenances that are running: until their end no ping is
+// expected. Monitors whose maintenance has ended get a fresh interval from now. The caller has locked the components.
 func (t *tx) suppress(components []statuspage.ComponentName) error {
 	monitors, err := t.monitors(`WHERE component_id IN EACH($1) ORDER BY id FOR UPDATE`,
 		list(statuspage.ComponentIDs(components)))

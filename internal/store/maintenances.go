@@ -62,8 +62,7 @@ func (s *Store) Maintenances(
 	}.load(ctx, s, r)
 }
 
-// fillMaintenanceComponents loads the components of maintenances, in their order on the
-// page.
+// fillMaintenanceComponents loads the components of maintenances, in their order on the page.
 func (c *session) fillMaintenanceComponents(maintenances []statuspage.Maintenance) error {
 	index := make(map[string]int, len(maintenances))
 	for i, m := range maintenances {
@@ -87,8 +86,7 @@ func (c *session) fillMaintenanceComponents(maintenances []statuspage.Maintenanc
 	return err
 }
 
-// withMaintenanceComponents returns a maintenance with its components; it passes err
-// through.
+// withMaintenanceComponents returns a maintenance with its components; it passes err through.
 func (c *session) withMaintenanceComponents(m statuspage.Maintenance, err error) (statuspage.Maintenance, error) {
 	if err != nil {
 		return m, err
@@ -234,9 +232,9 @@ func (t *tx) named(change field.Change[statuspage.Maintenance]) field.Change[sta
 
 func (t *tx) saveMaintenanceComponents(m statuspage.Maintenance) error {
 	for _, c := range m.Components {
-		if _, err := t.Exec(
-			`INSERT INTO maintenance_components (maintenance_id, component_id) VALUES ($1, $2)`, m.ID, c.ID,
-		); err != nil {
+		_, err := t.Exec(`INSERT INTO maintenance_components (maintenance_id, component_id) VALUES ($1, $2)`,
+			m.ID, c.ID)
+		if err != nil {
 			return err
 		}
 	}
@@ -284,9 +282,8 @@ func (s *Store) ChangeMaintenance(
 		if err := t.applyTransition(&m, transition, transition.Message(), transition.SystemMessage()); err != nil {
 			return m, err
 		}
-		if err := t.audit(
-			actor, kernel.AuditUpdate, resource.Maintenance.Audited(before), resource.Maintenance.Audited(m),
-		); err != nil {
+		err = t.audit(actor, kernel.AuditUpdate, resource.Maintenance.Audited(before), resource.Maintenance.Audited(m))
+		if err != nil {
 			return m, err
 		}
 		moved := !m.ScheduledFor.Equal(before.ScheduledFor) || !m.ScheduledUntil.Equal(before.ScheduledUntil)

@@ -218,10 +218,9 @@ func (t *tx) applySuppression(m *monitor.Monitor) error {
 	return err
 }
 
-// ChangeMonitor changes a monitor. Disabling a monitor that is down ends its outage; linking
-// it to another component moves the outage's cause there. If the monitor does not meet all
-// conditions, the error is kernel.ErrPreconditionFailed. If another monitor has its new slug, it is
-// a *kernel.ValidationError.
+// ChangeMonitor changes a monitor. Disabling a monitor that is down ends its outage; linking it to another component
+// moves the outage's cause there. If the monitor does not meet all conditions, the error is
+// kernel.ErrPreconditionFailed. If another monitor has its new slug, it is a *kernel.ValidationError.
 func (s *Store) ChangeMonitor(
 	ctx context.Context, actor kernel.Actor, id string, change monitor.MonitorChange, conds ...kernel.Precondition,
 ) (monitor.Monitor, error) {
@@ -364,10 +363,11 @@ func (s *Store) RotateMonitor(
 		before, old := m, m.Token
 		m.Token, m.SecretVersions = kernel.NewPingToken(), m.SecretVersions.Changed("token")
 		m.UpdatedAt = kernel.Later(t.Now, m.UpdatedAt)
-		if _, err := t.Exec(`UPDATE monitors SET token = $2, old_token = $3, old_token_until_at = $4, updated_at = $5,
+		_, err = t.Exec(`UPDATE monitors SET token = $2, old_token = $3, old_token_until_at = $4, updated_at = $5,
 				secret_versions = $6 WHERE id = $1`,
 			m.ID, m.Token, old, millis(t.Now.Add(PingTokenOverlap)), millis(m.UpdatedAt),
-			versionsText(m.SecretVersions)); err != nil {
+			versionsText(m.SecretVersions))
+		if err != nil {
 			return m, err
 		}
 		if err := t.keepPastToken(m.ID, old); err != nil {

@@ -17,8 +17,8 @@ import (
 func (w *world) late(m monitor.Monitor) {
 	w.Helper()
 	w.pass(m.Interval + 2*time.Minute)
-	if got := w.monitorNow(m); got.Condition() != monitor.MonitorLate {
-		w.Fatalf("the monitor is %s", got.Condition())
+	if got := w.monitorNow(m); got.DisplayState() != monitor.MonitorLate {
+		w.Fatalf("the monitor is %s", got.DisplayState())
 	}
 }
 

@@ -18,22 +18,22 @@ type MonitorOrder string
 
 // The orders. Monitors that are equal in it are ordered by their names.
 const (
-	MonitorsByCondition MonitorOrder = "state" // as in monitor.MonitorConditions
-	MonitorsByName      MonitorOrder = "name"
-	MonitorsByLastPing  MonitorOrder = "last_ping" // the longest silent first, monitors never pinged last
+	MonitorsByDisplayState MonitorOrder = "state" // as in monitor.DisplayStates
+	MonitorsByName         MonitorOrder = "name"
+	MonitorsByLastPing     MonitorOrder = "last_ping" // the longest silent first, monitors never pinged last
 )
 
 // MonitorOrders lists all orders.
-var MonitorOrders = []MonitorOrder{MonitorsByCondition, MonitorsByName, MonitorsByLastPing}
+var MonitorOrders = []MonitorOrder{MonitorsByDisplayState, MonitorsByName, MonitorsByLastPing}
 
 // MonitorQuery selects and orders the monitors of a MonitorList. Empty fields do not limit it.
 type MonitorQuery struct {
-	Search    string               // part of the name, in any case
-	Page      string               // the slug of their page
-	Tag       string               // one of their tags
-	Type      monitor.MonitorType  // their type
-	Condition monitor.MonitorState // one of monitor.MonitorConditions
-	Order     MonitorOrder         // "": MonitorsByCondition
+	Search       string               // part of the name, in any case
+	Page         string               // the slug of their page
+	Tag          string               // one of their tags
+	Type         monitor.MonitorType  // their type
+	DisplayState monitor.MonitorState // one of monitor.DisplayStates
+	Order        MonitorOrder         // "": MonitorsByDisplayState
 }
 
 // MonitorList is a part of a workspace's monitors, with what a person needs to recognise them.
@@ -55,7 +55,7 @@ type MonitorListEntry struct {
 type MonitorListPage struct{ ID, Slug, Name string }
 
 // MonitorList returns a part of the actor's monitors. The condition depends on pings that are stored apart from the
-// monitors, so it is computed by monitor.Monitor.Condition from a few columns of every monitor.
+// monitors, so it is computed by monitor.Monitor.DisplayState from a few columns of every monitor.
 func (s *Store) MonitorList(
 	ctx context.Context, actor kernel.Actor, q MonitorQuery, r Pagination,
 ) (MonitorList, error) {
@@ -74,10 +74,10 @@ func (s *Store) MonitorList(
 		rows = q.filter(rows, l.Pages)
 		l.Counts = make(map[monitor.MonitorState]int)
 		for _, m := range rows {
-			l.Counts[m.Condition()]++
+			l.Counts[m.DisplayState()]++
 		}
-		if q.Condition != "" {
-			rows = slices.DeleteFunc(rows, func(m monitor.Monitor) bool { return m.Condition() != q.Condition })
+		if q.DisplayState != "" {
+			rows = slices.DeleteFunc(rows, func(m monitor.Monitor) bool { return m.DisplayState() != q.DisplayState })
 		}
 		l.Total = len(rows)
 		q.sort(rows)
@@ -149,7 +149,7 @@ func (q MonitorQuery) sort(rows []monitor.Monitor) {
 				k.first = time.Unix(1<<40, 0).UnixMilli()
 			}
 		default:
-			k.first = int64(slices.Index(monitor.MonitorConditions, m.Condition()))
+			k.first = int64(slices.Index(monitor.DisplayStates, m.DisplayState()))
 		}
 		keys[m.ID] = k
 	}

@@ -30,8 +30,8 @@ func TestMonitorListIsFilteredAndSorted(t *testing.T) {
 			{store.MonitorQuery{Search: " ARCH"}, []string{"Archive"}},
 			{store.MonitorQuery{Page: "acme"}, []string{"nightly"}},
 			{store.MonitorQuery{Page: "nowhere"}, nil},
-			{store.MonitorQuery{Condition: monitor.MonitorUp}, []string{"nightly"}},
-			{store.MonitorQuery{Condition: monitor.MonitorDown}, nil},
+			{store.MonitorQuery{DisplayState: monitor.MonitorUp}, []string{"nightly"}},
+			{store.MonitorQuery{DisplayState: monitor.MonitorDown}, nil},
 			{store.MonitorQuery{Type: monitor.MonitorHeartbeat, Search: "C"}, []string{"Crawler", "Archive"}},
 			{store.MonitorQuery{Type: "http"}, nil},
 		} {
@@ -45,7 +45,7 @@ func TestMonitorListIsFilteredAndSorted(t *testing.T) {
 func TestMonitorListHasCountsAndPages(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		w.monitorsOfThreeConditions()
-		list, err := w.MonitorList(w.ctx, w.ws, store.MonitorQuery{Condition: monitor.MonitorUp}, firstHundred)
+		list, err := w.MonitorList(w.ctx, w.ws, store.MonitorQuery{DisplayState: monitor.MonitorUp}, firstHundred)
 		w.ok(err)
 		if e := list.Monitors[0]; e.PageName != "Acme" || e.ComponentName != "Backups" || e.NextCheckAt.IsZero() {
 			w.Errorf("entry %+v", e)
@@ -228,7 +228,7 @@ func BenchmarkMonitorList(b *testing.B) {
 	}
 }
 
-// TestLateIsOneRule checks that the lists, their counts, the overview and Monitor.Condition call the same monitors
+// TestLateIsOneRule checks that the lists, their counts, the overview and Monitor.DisplayState call the same monitors
 // late.
 func TestLateIsOneRule(t *testing.T) {
 	inInvalidWorlds(t, func(w *world) {
@@ -251,13 +251,13 @@ func TestLateIsOneRule(t *testing.T) {
 		w.ok(err)
 		want := map[string]bool{shop.ID: true, job.ID: true}
 		for _, m := range all {
-			if (m.Condition() == monitor.MonitorLate) != want[m.ID] {
-				w.Errorf("the condition of %s is %s", m.Name, m.Condition())
+			if (m.DisplayState() == monitor.MonitorLate) != want[m.ID] {
+				w.Errorf("the condition of %s is %s", m.Name, m.DisplayState())
 			}
 		}
 		filtered, total, err := w.Monitors(w.ctx, w.ws, store.MonitorFilter{State: monitor.MonitorLate}, firstHundred)
 		w.ok(err)
-		list := must(w.MonitorList(w.ctx, w.ws, store.MonitorQuery{Condition: monitor.MonitorLate}, firstHundred))(w)
+		list := must(w.MonitorList(w.ctx, w.ws, store.MonitorQuery{DisplayState: monitor.MonitorLate}, firstHundred))(w)
 		if total != len(want) || list.Total != len(want) || list.Counts[monitor.MonitorLate] != len(want) {
 			w.Errorf("%d and %d are late, %d are counted", total, list.Total, list.Counts[monitor.MonitorLate])
 		}
@@ -275,8 +275,8 @@ func TestLateIsOneRule(t *testing.T) {
 	})
 }
 
-// TestUnknownIsOneRule checks that the lists, their counts, the overview and Monitor.Condition agree on which monitors
-// are unknown.
+// TestUnknownIsOneRule checks that the lists, their counts, the overview and Monitor.DisplayState agree on which
+// monitors are unknown.
 func TestUnknownIsOneRule(t *testing.T) {
 	inInvalidWorlds(t, func(w *world) {
 		unknown, never, late, failing, down, paused := w.newCheck("unknown"), w.newCheck("never"), w.newCheck("late"),
@@ -293,7 +293,7 @@ func TestUnknownIsOneRule(t *testing.T) {
 		slices.Sort(want)
 		ids := func(monitors []monitor.Monitor) (ids []string) {
 			for _, m := range monitors {
-				if m.Condition() == monitor.MonitorUnknown {
+				if m.DisplayState() == monitor.MonitorUnknown {
 					ids = append(ids, m.ID)
 				}
 			}
@@ -305,7 +305,8 @@ func TestUnknownIsOneRule(t *testing.T) {
 		filtered, total, err := w.Monitors(w.ctx, w.ws, store.MonitorFilter{State: monitor.MonitorUnknown},
 			firstHundred)
 		w.ok(err)
-		list := must(w.MonitorList(w.ctx, w.ws, store.MonitorQuery{Condition: monitor.MonitorUnknown}, firstHundred))(w)
+		query := store.MonitorQuery{DisplayState: monitor.MonitorUnknown}
+		list := must(w.MonitorList(w.ctx, w.ws, query, firstHundred))(w)
 		var listed []monitor.Monitor
 		for _, e := range list.Monitors {
 			listed = append(listed, e.Monitor)

@@ -45,9 +45,8 @@ func (t *tx) beginOutages(reason monitor.OutageReason, failed NewSignal, down ..
 		events = append(events, e)
 		t.logAfter("monitor is down", "monitor", m.ID, m.Name)
 	}
-	if err := t.insertRows(
-		`INSERT INTO outages (id, monitor_id, silent_since_at, started_at, reason)`, outages,
-	); err != nil {
+	err := t.insertRows(`INSERT INTO outages (id, monitor_id, silent_since_at, started_at, reason)`, outages)
+	if err != nil {
 		return err
 	}
 	if err := t.emitMonitorEvents(events...); err != nil {
@@ -61,9 +60,8 @@ func (t *tx) beginOutages(reason monitor.OutageReason, failed NewSignal, down ..
 		if err := t.saveMonitorState(f.Monitor); err != nil {
 			return err
 		}
-		if err := t.addCause(
-			f.outage.ID, f.ComponentID, f.DownStatus, originOf(f.Monitor, f.outage.ID, ""),
-		); err != nil {
+		err := t.addCause(f.outage.ID, f.ComponentID, f.DownStatus, originOf(f.Monitor, f.outage.ID, ""))
+		if err != nil {
 			return err
 		}
 		if f.auto == statuspage.AutoIncidentsOff {
@@ -153,9 +151,8 @@ func (t *tx) endOutage(m monitor.Monitor, why monitor.OutageEndReason) error {
 		return err
 	}
 	t.logAfter("monitor's outage is over", "monitor", m.ID, m.Name)
-	if err := t.emitMonitorEvents(
-		monitor.NewMonitorEvent(statuspage.EventMonitorUp, m, o, why.String(), t.Now),
-	); err != nil {
+	err = t.emitMonitorEvents(monitor.NewMonitorEvent(statuspage.EventMonitorUp, m, o, why.String(), t.Now))
+	if err != nil {
 		return err
 	}
 	if err := t.removeCauses(o.ID, originOf(m, o.ID, "")); err != nil {
@@ -258,9 +255,8 @@ func (c *session) openOutage(monitorID string) (monitor.Outage, error) {
 		`SELECT `+outageColumns+` FROM outages WHERE monitor_id = $1 AND ended_at IS NULL`, monitorID)
 }
 
-// moveOutageCause moves the cause of a down monitor to the component and status that the
-// monitor has now. On another component it is a new cause, not acknowledged yet; on the
-// same one only its status changes.
+// moveOutageCause moves the cause of a down monitor to the component and status that the monitor has now. On another
+// component it is a new cause, not acknowledged yet; on the same one only its status changes.
 func (t *tx) moveOutageCause(m monitor.Monitor) error {
 	o, err := t.openOutage(m.ID)
 	if err != nil {

@@ -17,9 +17,8 @@ const (
 	tickBatch  = 200
 )
 
-// livenessTimeout is how old the newest liveness record may be for a tick to check
-// monitors. Without a recent record, silent jobs cannot be distinguished from pings that
-// the service did not receive.
+// livenessTimeout is how old the newest liveness record may be for a tick to check monitors. Without a recent record,
+// silent jobs cannot be distinguished from pings that the service did not receive.
 const livenessTimeout = 3 * LivenessInterval
 
 // TickReport is the result of a tick.
@@ -32,17 +31,15 @@ type TickReport struct {
 	RunsOverdue int // runs that did not end in time
 }
 
-// Clock returns the current time of the authoritative clock: the database's on PostgreSQL,
-// the host's on SQLite.
+// Clock returns the current time of the authoritative clock: the database's on PostgreSQL, the host's on SQLite.
 func (s *Store) Clock(ctx context.Context) (time.Time, error) {
 	return read(ctx, s, func(c *session) (time.Time, error) { return c.Now, nil })
 }
 
-// Tick runs the tick of all monitors for the nominal instant
-// (docs/deadlines.md). replica is this replica's name, and backlog the age of the oldest
-// ping that it received and has not committed. Any number of replicas may run a tick,
-// also repeatedly: each monitor is counted at most once per instant. An instant in the
-// future, or at least a period old, is skipped.
+// Tick runs the tick of all monitors for the nominal instant (docs/deadlines.md). replica is this replica's name, and
+// backlog the age of the oldest ping that it received and has not committed. Any number of replicas may run a tick,
+// also repeatedly: each monitor is counted at most once per instant. An instant in the future, or at least a period
+// old, is skipped.
 func (s *Store) Tick(
 	ctx context.Context, instant time.Time, replica string, backlog time.Duration,
 ) (TickReport, error) {
@@ -114,12 +111,11 @@ type candidate struct {
 	id  string
 }
 
-// candidates looks up monitors whose stored deadline has passed at the nominal instant,
-// after from. The stored deadline is never later than the true one, which Monitor.ApplyTick
-// computes, because time granted for gaps is added when the monitor is checked. The
-// lookup uses the nominal instant because AsOf may be earlier than at the last tick:
-// monitors that were counted then are found again, and their count is reset to 0.
-// TestTickIsMonitorCheck compares the outcome with Monitor.ApplyTick over all monitors.
+// candidates looks up monitors whose stored deadline has passed at the nominal instant, after from. The stored deadline
+// is never later than the true one, which Monitor.ApplyTick computes, because time granted for gaps is added when the
+// monitor is checked. The lookup uses the nominal instant because AsOf may be earlier than at the last tick: monitors
+// that were counted then are found again, and their count is reset to 0. TestTickIsMonitorCheck compares the outcome
+// with Monitor.ApplyTick over all monitors.
 func (s *Store) candidates(ctx context.Context, nominal time.Time, from candidate) ([]candidate, error) {
 	scan := func(row database.Row) (c candidate, err error) {
 		err = row.Scan(&c.due, &c.id)
@@ -214,19 +210,19 @@ func (t *tx) checkBatch(batch []candidate, tick monitor.Tick) (report TickReport
 		}
 	}
 	if len(results.counted) > 0 { // as Monitor.ApplyTick does: see TestTickIsMonitorCheck
-		if _, err := t.Exec(`UPDATE monitors SET consecutive_failures = consecutive_failures + 1, ticked_at = $1
-			WHERE id IN EACH($2) AND state = 'up'`, millis(tick.Instant), list(results.counted)); err != nil {
+		_, err := t.Exec(`UPDATE monitors SET consecutive_failures = consecutive_failures + 1, ticked_at = $1
+			WHERE id IN EACH($2) AND state = 'up'`, millis(tick.Instant), list(results.counted))
+		if err != nil {
 			return report, err
 		}
 	}
 	if len(results.postponed) > 0 {
-		// The result of MonitorStatus.RecordPing and Monitor.ApplyTick for most monitors; see
-		// TestTickIsMonitorCheck.
-		if _, err := t.Exec(`UPDATE monitors SET last_ping_at = pinged_at, waiting_since_at = pinged_at,
+		// The result of MonitorStatus.RecordPing and Monitor.ApplyTick for most monitors; see TestTickIsMonitorCheck.
+		_, err := t.Exec(`UPDATE monitors SET last_ping_at = pinged_at, waiting_since_at = pinged_at,
 				next_check_at = pinged_at + interval_ms + grace_ms, consecutive_failures = 0
-			FROM last_pings WHERE last_pings.token = monitors.token AND monitors.id IN EACH($1)`, list(
-			results.postponed,
-		)); err != nil {
+			FROM last_pings WHERE last_pings.token = monitors.token AND monitors.id IN EACH($1)`,
+			list(results.postponed))
+		if err != nil {
 			return report, err
 		}
 	}
@@ -252,10 +248,9 @@ func (t *tx) gapsFor(rows []monitorRow) ([]schedule.ListeningGap, error) {
 	return t.gaps(since)
 }
 
-// markDown saves the monitors that went down, begins their outages, and returns how many
-// there are. It skips a monitor that was pinged since it was checked: pings do not wait
-// for the monitor's lock, so the row of its last ping decides. Later pings find that row
-// not healthy and wait for the lock.
+// markDown saves the monitors that went down, begins their outages, and returns how many there are. It skips a monitor
+// that was pinged since it was checked: pings do not wait for the monitor's lock, so the row of its last ping decides.
+// Later pings find that row not healthy and wait for the lock.
 func (t *tx) markDown(down []monitor.Monitor, reason monitor.OutageReason) (int, error) {
 	fell, err := t.markUnhealthy(down)
 	if err != nil || len(fell) == 0 {

@@ -50,9 +50,8 @@ func (t *tx) saveWarned(m monitor.Monitor) error {
 	for _, w := range warnings {
 		ended = append(ended, w.ID)
 		_, event := warningAlert(w.Condition)
-		if err := t.emitAlertEvent(
-			event, m.WorkspaceID, m.ID, w.ID, monitor.MonitorEventData{Name: m.Name},
-		); err != nil {
+		err := t.emitAlertEvent(event, m.WorkspaceID, m.ID, w.ID, monitor.MonitorEventData{Name: m.Name})
+		if err != nil {
 			return err
 		}
 	}
@@ -109,18 +108,17 @@ func (t *tx) addWarning(m monitor.Monitor, v monitor.Violation) (err error) {
 		return err
 	}
 	if w.Number > monitor.MaxWarnings {
-		if _, err := t.Exec(
-			`DELETE FROM warnings WHERE monitor_id = $1 AND number <= $2`, m.ID, w.Number-monitor.MaxWarnings,
-		); err != nil {
+		_, err := t.Exec(`DELETE FROM warnings WHERE monitor_id = $1 AND number <= $2`,
+			m.ID, w.Number-monitor.MaxWarnings)
+		if err != nil {
 			return err
 		}
 	}
 	t.logAfter("a run violates "+string(v.Condition), "monitor", m.ID, m.Name)
 	t.addEffect(effectWarning, string(v.Condition))
 	event, _ := warningAlert(v.Condition)
-	if err := t.emitAlertEvent(
-		event, m.WorkspaceID, m.ID, w.ID, monitor.MonitorEventData{Name: m.Name, Detail: v.Message},
-	); err != nil || m.PageID == "" {
+	err = t.emitAlertEvent(event, m.WorkspaceID, m.ID, w.ID, monitor.MonitorEventData{Name: m.Name, Detail: v.Message})
+	if err != nil || m.PageID == "" {
 		return err
 	}
 	return t.emitWarning(audience.NewWarningEvent(m, w))

@@ -346,8 +346,7 @@ func (c *session) monitorOf(actor kernel.Actor, ref string) (monitor.Monitor, er
 	return c.monitor(`WHERE `+refColumn(ref)+` = $1 AND `+r.objects(2), ref, r.arg)
 }
 
-// lockMonitor locks a workspace's monitor, given its id or slug, and then loads it in a
-// second statement: see lockPage.
+// lockMonitor locks a workspace's monitor, given its id or slug, and then loads it in a second statement: see lockPage.
 func (t *tx) lockMonitor(actor kernel.Actor, ref string) (monitor.Monitor, error) {
 	r := accessOf(actor)
 	id, err := database.One(t.Session, database.ScanString,

@@ -35,8 +35,7 @@ func (s *Store) CertificateFile(ctx context.Context, path string) (CertificateFi
 	})
 }
 
-// CertificatePaths returns the paths of the files below a folder, in no particular order. The
-// folder "" has all files.
+// CertificatePaths returns the paths of the files below a folder, in no particular order. The folder "" has all files.
 func (s *Store) CertificatePaths(ctx context.Context, folder string) ([]string, error) {
 	return database.Lookup(ctx, s.db, func(c *database.Session) ([]string, error) {
 		if folder == "" {

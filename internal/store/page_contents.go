@@ -16,15 +16,13 @@ const maxIncidents = 1000
 // maxEarlier is the maximum number of incidents that began before the month of a history.
 const maxEarlier = 100
 
-// maxPlanned is the maximum number of planned maintenances of one kind that a public page
-// loads.
+// maxPlanned is the maximum number of planned maintenances of one kind that a public page loads.
 const maxPlanned = 200
 
-// LoadPage loads a consistent snapshot of everything that a page shows: groups, components with
-// their causes and status changes, unresolved incidents, maintenances that are not
-// completed, and both of the last statuspage.PastDays days. Of current incidents and
-// maintenances it loads the newest updates, within a limit of number and size; of past ones
-// the newest update. Updates that do not fit are Truncated.
+// LoadPage loads a consistent snapshot of everything that a page shows: groups, components with their causes and status
+// changes, unresolved incidents, maintenances that are not completed, and both of the last statuspage.PastDays days. Of
+// current incidents and maintenances it loads the newest updates, within a limit of number and size; of past ones the
+// newest update. Updates that do not fit are Truncated.
 func (s *Store) LoadPage(ctx context.Context, slug string) (statuspage.PageContents, error) {
 	return read(ctx, s, func(c *session) (p statuspage.PageContents, err error) {
 		if p.Page, err = c.publicPage(slug); err != nil {
@@ -102,8 +100,7 @@ func (c *session) fillPage(p *statuspage.PageContents) (err error) {
 	return c.fillHistory(p, statuspage.HistoryStart(c.Now, zone))
 }
 
-// sinceOf returns when the oldest of the incidents began, or the zero Time if there are no
-// older ones.
+// sinceOf returns when the oldest of the incidents began, or the zero Time if there are no older ones.
 func sinceOf(newestFirst []statuspage.Incident) time.Time {
 	if len(newestFirst) < maxIncidents {
 		return time.Time{}
@@ -114,9 +111,9 @@ func sinceOf(newestFirst []statuspage.Incident) time.Time {
 // fillParts loads a page's groups, and the components that are not hidden.
 func (c *session) fillParts(p *statuspage.PageContents) (err error) {
 	p.AsOf = c.Now
-	if p.Groups, err = database.Query(
-		c.Session, groups.scan, `SELECT `+groups.selected+` FROM component_groups WHERE page_id = $1`, p.Page.ID,
-	); err != nil {
+	p.Groups, err = database.Query(c.Session, groups.scan,
+		`SELECT `+groups.selected+` FROM component_groups WHERE page_id = $1`, p.Page.ID)
+	if err != nil {
 		return
 	}
 	p.Components, err = c.components(`WHERE page_id = $1 AND NOT hidden`, p.Page.ID)
@@ -265,8 +262,7 @@ func (c visitorView) publicMaintenances(t timelines, where string, args ...any) 
 	return found, nil
 }
 
-// MaxNewest is the maximum number of incidents, and of maintenances, that LoadNewest
-// loads.
+// MaxNewest is the maximum number of incidents, and of maintenances, that LoadNewest loads.
 const MaxNewest = 50
 
 // LoadNewest loads a page without its history, and with its newest incidents and maintenances in any state, at most
@@ -285,10 +281,10 @@ func (s *Store) LoadNewest(ctx context.Context, slug, componentID string) (statu
 				` WHERE component_id = $2))`
 		}
 		t := timelines{each: feedTimeline, bytes: timelineBytes}
-		if p.Incidents, err = view.publishedIncidents(
-			t, concerns("incident_components", "incident_id")+` ORDER BY created_at DESC, id DESC LIMIT $3`,
-			p.Page.ID, componentID, MaxNewest,
-		); err != nil {
+		p.Incidents, err = view.publishedIncidents(t,
+			concerns("incident_components", "incident_id")+` ORDER BY created_at DESC, id DESC LIMIT $3`, p.Page.ID,
+			componentID, MaxNewest)
+		if err != nil {
 			return p, err
 		}
 		if err := c.fillPostmortems(p.Incidents, postmortemBytes); err != nil {
@@ -330,10 +326,10 @@ func (s *Store) LoadMonth(
 		from, to := millis(time.Date(year, month, 1, 0, 0, 0, 0, zone)),
 			millis(time.Date(year, month+1, 1, 0, 0, 0, 0, zone))
 		t := timelines{each: pageTimeline, bytes: timelineBytes}
-		if p.Incidents, err = view.publishedIncidents(
-			t, `page_id = $1 AND created_at >= $2 AND created_at < $3 ORDER BY created_at DESC, id DESC LIMIT $4`,
-			p.Page.ID, from, to, maxIncidents,
-		); err != nil {
+		p.Incidents, err = view.publishedIncidents(t,
+			`page_id = $1 AND created_at >= $2 AND created_at < $3 ORDER BY created_at DESC, id DESC LIMIT $4`,
+			p.Page.ID, from, to, maxIncidents)
+		if err != nil {
 			return p, err
 		}
 		p.Since = sinceOf(p.Incidents)
@@ -365,9 +361,8 @@ func (s *Store) LoadIncident(ctx context.Context, slug, id string, before int) (
 			return p, err
 		}
 		t := timelines{each: TimelinePageSize, before: before, bytes: timelineBytes}
-		if p.Incidents, err = view.publishedIncidents(
-			t, `id = $1 AND page_id = $2`, id, p.Page.ID,
-		); err == nil && len(p.Incidents) == 0 {
+		p.Incidents, err = view.publishedIncidents(t, `id = $1 AND page_id = $2`, id, p.Page.ID)
+		if err == nil && len(p.Incidents) == 0 {
 			err = kernel.ErrNotFound
 		}
 		if err == nil && before == 0 {
@@ -398,9 +393,8 @@ func (s *Store) LoadMaintenance(ctx context.Context, slug, id string, before int
 			return p, err
 		}
 		t := timelines{each: TimelinePageSize, before: before, bytes: timelineBytes}
-		if p.Maintenances, err = view.publicMaintenances(
-			t, `id = $1 AND page_id = $2`, id, p.Page.ID,
-		); err == nil && len(p.Maintenances) == 0 {
+		p.Maintenances, err = view.publicMaintenances(t, `id = $1 AND page_id = $2`, id, p.Page.ID)
+		if err == nil && len(p.Maintenances) == 0 {
 			err = kernel.ErrNotFound
 		}
 		return p, err

@@ -27,8 +27,7 @@ func (t *tx) claimDomain(p *statuspage.Page) error {
 	if err != nil {
 		return err
 	}
-	// A pending claim does not prevent claims of other workspaces. In the same workspace a
-	// second claim is a mistake.
+	// A pending claim does not prevent claims of other workspaces. In the same workspace a second claim is a mistake.
 	of, trusted := `workspace_id = $2`, workspace == account.DefaultWorkspace
 	if trusted {
 		of = `(workspace_id = $2 OR domain_verified_at IS NOT NULL)`
@@ -66,15 +65,13 @@ func (c DomainCheck) Record() statuspage.DomainRecord {
 	return statuspage.NewDomainRecord(c.PageID, c.Domain)
 }
 
-// domainLease is how long a replica has to complete the checks that it has begun. Then
-// another replica may begin them.
+// domainLease is how long a replica has to complete the checks that it has begun. Then another replica may begin them.
 const domainLease = 2 * time.Minute
 
 // BeginDomainChecks returns up to limit checks of domains that are due, of each workspace in turn, beginning with the
 // checks due longest. No other replica gets them for domainLease; call RecordDomainCheck for each within that time.
 func (s *Store) BeginDomainChecks(ctx context.Context, limit int) ([]DomainCheck, error) {
-	// Checks that are due later than any scheduled now were scheduled before the clock went
-	// back.
+	// Checks that are due later than any scheduled now were scheduled before the clock went back.
 	const due = `(domain_check_at <= $1 OR domain_check_at > $2)`
 	ahead := func(now time.Time) any { return millis(now.Add(statuspage.DomainCheckInterval + domainLease)) }
 	now, err := s.Clock(ctx)
@@ -122,11 +119,11 @@ func (s *Store) RecordDomainCheck(
 			return p, err
 		}
 		// In one statement, and so by id, also the page that may lose the domain.
-		if _, err := t.ids(
+		_, err = t.ids(
 			`SELECT id FROM pages WHERE domain = $1 AND (id = $2 OR domain_verified_at IS NOT NULL) ORDER BY id
-				FOR UPDATE`,
-			c.Domain, c.PageID,
-		); err != nil {
+				FOR UPDATE`, c.Domain, c.PageID,
+		)
+		if err != nil {
 			return p, err
 		}
 		p, err = t.page(`WHERE id = $1 AND domain = $2`, c.PageID, c.Domain)
@@ -190,8 +187,7 @@ var domainLogMessages = map[statuspage.DomainChange]string{
 	statuspage.DomainChangeRecovered: "domain verified again",
 }
 
-// domainChanged logs a change, and makes a new version of the page if it is now served
-// elsewhere.
+// domainChanged logs a change, and makes a new version of the page if it is now served elsewhere.
 func (t *tx) domainChanged(p statuspage.Page, change statuspage.DomainChange) error {
 	if change == statuspage.DomainChangeNone {
 		return nil

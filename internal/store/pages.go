@@ -113,8 +113,7 @@ func (c *session) pageBySlug(actor kernel.Actor, slug string) (statuspage.Page, 
 	return c.page(`WHERE slug = $1 AND `+r.pages(2), slug, r.arg)
 }
 
-// Pages lists a workspace's pages that match the filter, with their statuses,
-// oldest first.
+// Pages lists a workspace's pages that match the filter, with their statuses, oldest first.
 func (s *Store) Pages(ctx context.Context, actor kernel.Actor, f Filter, r Pagination) ([]statuspage.Page, int, error) {
 	fill := func(c *session, pages []statuspage.Page) error {
 		c.fillHosts(pages)
@@ -165,8 +164,7 @@ func (c *session) fillStatus(pages []statuspage.Page) error {
 	return nil
 }
 
-// CreatePage creates a page. A slug that is taken, in any workspace, is an
-// *kernel.ValidationError.
+// CreatePage creates a page. A slug that is taken, in any workspace, is an *kernel.ValidationError.
 func (s *Store) CreatePage(
 	ctx context.Context, actor kernel.Actor, change field.Change[statuspage.Page],
 	save ...SaveResponse[statuspage.Page],
@@ -356,9 +354,8 @@ func (s *Store) ChangePageAccess(
 		if err := pageTable.update(t, &p); err != nil {
 			return p, err
 		}
-		if err := t.audit(
-			actor, kernel.AuditUpdate, resource.Page.Audited(before), resource.Page.Audited(p),
-		); err != nil {
+		err = t.audit(actor, kernel.AuditUpdate, resource.Page.Audited(before), resource.Page.Audited(p))
+		if err != nil {
 			return p, err
 		}
 		return t.withStatus(p, nil)
@@ -406,9 +403,9 @@ func (t *tx) claimHome(actor kernel.Actor, p statuspage.Page) error {
 		}
 		after := before
 		after.Home, after.UpdatedAt = false, kernel.Later(t.Now, before.UpdatedAt)
-		if _, err = t.Exec(
-			`UPDATE pages SET home = FALSE, updated_at = $2 WHERE id = $1`, after.ID, millis(after.UpdatedAt),
-		); err == nil {
+		_, err = t.Exec(`UPDATE pages SET home = FALSE, updated_at = $2 WHERE id = $1`,
+			after.ID, millis(after.UpdatedAt))
+		if err == nil {
 			err = t.audit(actor, kernel.AuditUpdate, resource.Page.Audited(before), resource.Page.Audited(after))
 		}
 	}
@@ -463,8 +460,7 @@ func (s *Store) changeImage(
 	})
 }
 
-// slugTaken turns the violation of the unique index of slugs into an
-// *kernel.ValidationError.
+// slugTaken turns the violation of the unique index of slugs into an *kernel.ValidationError.
 func (s *Store) slugTaken(err error) error {
 	if err != nil && s.db.IsDuplicate(err) {
 		var bad kernel.ValidationError

@@ -109,12 +109,12 @@ func (s *Store) blockAdded() {
 // keepPastToken records that a monitor had a token, which is valid for PingTokenOverlap, and ends the token before it.
 // Only the pings of the last maxPastTokens are still listed.
 func (t *tx) keepPastToken(monitorID, token string) error {
-	if _, err := t.Exec(
-		`UPDATE past_ping_tokens SET until_at = $2 WHERE monitor_id = $1 AND until_at > $2`, monitorID, millis(t.Now),
-	); err != nil {
+	_, err := t.Exec(`UPDATE past_ping_tokens SET until_at = $2 WHERE monitor_id = $1 AND until_at > $2`,
+		monitorID, millis(t.Now))
+	if err != nil {
 		return err
 	}
-	_, err := t.Exec(`INSERT INTO past_ping_tokens (monitor_id, ping_key, until_at) VALUES ($1, $2, $3)`,
+	_, err = t.Exec(`INSERT INTO past_ping_tokens (monitor_id, ping_key, until_at) VALUES ($1, $2, $3)`,
 		monitorID, pingKey(token), millis(t.Now.Add(PingTokenOverlap)))
 	if err == nil {
 		_, err = t.Exec(`DELETE FROM past_ping_tokens WHERE monitor_id = $1 AND ping_key NOT IN

@@ -111,14 +111,12 @@ func (t *tx) changePingKey(
 
 // addPingKey saves a new ping key of a page.
 func (t *tx) addPingKey(p statuspage.Page, k monitor.PingKey) error {
-	if _, err := t.Exec(
-		`DELETE FROM ping_keys WHERE ping_key = $1 AND ends_at <= $2`, k.Key, millis(t.Now),
-	); err != nil {
+	_, err := t.Exec(`DELETE FROM ping_keys WHERE ping_key = $1 AND ends_at <= $2`, k.Key, millis(t.Now))
+	if err != nil {
 		return err
 	}
-	_, err := t.Exec(`INSERT INTO ping_keys (ping_key, page_id, workspace_id, access, created_at)
-		VALUES ($1, $2, $3, $4, $5)`,
-		k.Key, p.ID, p.WorkspaceID, string(k.Access), millis(k.CreatedAt))
+	_, err = t.Exec(`INSERT INTO ping_keys (ping_key, page_id, workspace_id, access, created_at)
+		VALUES ($1, $2, $3, $4, $5)`, k.Key, p.ID, p.WorkspaceID, string(k.Access), millis(k.CreatedAt))
 	t.addEffect(effectPingToken, k.Key)
 	return err
 }

@@ -16,10 +16,10 @@ import (
 
 // Limits of one step of a merge, which keep its transaction and its memory small.
 const (
-	minBlocks     = 32        // that become a segment together
-	maxBlockBytes = 256 << 10 // of blocks from which on they become a segment whatever their number
-	fanIn         = 8         // segments of a level that become one of the next level
-	stepChunks    = 4         // of each segment
+	minBlocks     = 32        // blocks that are merged into a segment
+	maxBlockBytes = 256 << 10 // size at which fewer blocks are merged, too
+	fanIn         = 8         // segments of a level that are merged into one of the next level
+	stepChunks    = 4         // chunks of each segment in one step
 	deletedChunks = 64
 )
 
@@ -170,15 +170,15 @@ func (g *pingSegment) include(chunks []pinghistory.Chunk) {
 
 func (t *tx) insertSegment(g pingSegment) error {
 	_, err := t.Exec(`INSERT INTO ping_segments (id, level, state, next_key, oldest_at, newest_at)
-		VALUES ($1, $2, $3, $4, $5, $6)`,
-		g.id, g.level, g.state, g.nextKey, g.oldest.UnixMilli(), g.newest.UnixMilli())
+		VALUES ($1, $2, $3, $4, $5, $6)`, g.id, g.level, g.state, g.nextKey, g.oldest.UnixMilli(), g.newest.UnixMilli())
 	return err
 }
 
 func (t *tx) insertChunks(segment string, chunks []pinghistory.Chunk) error {
 	for _, c := range chunks {
-		if _, err := t.Exec(`INSERT INTO ping_chunks (segment_id, first_key, last_key, data) VALUES ($1, $2, $3, $4)`,
-			segment, c.FirstKey, c.LastKey, c.Data); err != nil {
+		_, err := t.Exec(`INSERT INTO ping_chunks (segment_id, first_key, last_key, data) VALUES ($1, $2, $3, $4)`,
+			segment, c.FirstKey, c.LastKey, c.Data)
+		if err != nil {
 			return err
 		}
 	}

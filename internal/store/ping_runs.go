@@ -83,8 +83,7 @@ func (t *tx) applyStart(m *monitor.Monitor, n NewSignal) (r monitor.Run, err err
 	}
 	r = monitor.Run{
 		ID: n.RunID, StartedAt: t.Now, DueAt: t.Now.Add(m.RunLimit()), Doubtful: start.Doubtful(),
-		Ambiguous: start.Ambiguous(),
-		Violated:  violates || start.Doubtful() && replaced.Violated,
+		Ambiguous: start.Ambiguous(), Violated: violates || start.Doubtful() && replaced.Violated,
 	}
 	if violates && failed.Condition == monitor.ConditionNoOverlap {
 		// Neither of two runs that overlap brings the monitor up.
@@ -137,11 +136,9 @@ func (t *tx) endRun(m *monitor.Monitor, runID string) (monitor.Run, error) {
 	if err != nil || r.StartedAt.IsZero() {
 		return r, err
 	}
-	if _, err := t.Exec(
-		`UPDATE signals SET running = FALSE, due_at = NULL WHERE monitor_id = $1 AND running
-			AND coalesce(run_id, '') = $2`,
-		m.ID, runID,
-	); err != nil {
+	_, err = t.Exec(`UPDATE signals SET running = FALSE, due_at = NULL WHERE monitor_id = $1 AND running
+			AND coalesce(run_id, '') = $2`, m.ID, runID)
+	if err != nil {
 		return r, err
 	}
 	return r, t.loadRunDue(m)

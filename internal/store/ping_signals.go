@@ -186,18 +186,18 @@ func (t *tx) applySignal(m *monitor.Monitor, n NewSignal) (err error) {
 		FROM signals WHERE monitor_id = $2
 		RETURNING number`,
 		kernel.NewID(kernel.PrefixSignal, t.Now), m.ID, millis(t.Now), string(n.Kind), n.ExitCode, nullIfEmpty(n.RunID),
-		duration,
-		!run.DueAt.IsZero(), millis(run.DueAt), nullIfEmpty(n.Address), n.UserAgent, n.OutputSize, n.OutputCut,
-		n.Output, run.Doubtful, run.Ambiguous, run.Violated)
+		duration, !run.DueAt.IsZero(), millis(run.DueAt), nullIfEmpty(n.Address), n.UserAgent, n.OutputSize,
+		n.OutputCut, n.Output, run.Doubtful, run.Ambiguous,
+		run.Violated)
 	if err != nil {
 		return err
 	}
 	if number > monitor.MaxSignals {
 		// The last starts whose ends are expected are kept, too: a job that logs a lot may hang.
-		if _, err := t.Exec(`DELETE FROM signals WHERE monitor_id = $1 AND number <= $2 AND (due_at IS NULL OR number <=
+		_, err := t.Exec(`DELETE FROM signals WHERE monitor_id = $1 AND number <= $2 AND (due_at IS NULL OR number <=
 			(SELECT number FROM signals WHERE monitor_id = $1 AND running AND due_at IS NOT NULL ORDER BY number DESC
-			LIMIT 1 OFFSET $3))`,
-			m.ID, number-monitor.MaxSignals, monitor.MaxSignals); err != nil {
+			LIMIT 1 OFFSET $3))`, m.ID, number-monitor.MaxSignals, monitor.MaxSignals)
+		if err != nil {
 			return err
 		}
 	}

@@ -24,10 +24,9 @@ const (
 	PingUnknown                    // no such token, or its monitor is disabled
 )
 
-// RecordPings records pings, at most one per ping address, and the replica's liveness in one
-// transaction, and returns a result for each address in order. PingRecorded means that the
-// ping is durable, and in the history. A string that does not have the form of an address is unknown. After an
-// error no ping is known to be recorded.
+// RecordPings records pings, at most one per ping address, and the replica's liveness in one transaction, and returns a
+// result for each address in order. PingRecorded means that the ping is durable, and in the history. A string that does
+// not have the form of an address is unknown. After an error no ping is known to be recorded.
 //
 // origins says who sent the pings, for the history. If it is zero, each monitor had one ping, of an unknown client.
 func (s *Store) RecordPings(
@@ -61,9 +60,8 @@ type pingBatch struct {
 	details map[string]pingDetail
 }
 
-// recordPings records with one statement the pings of healthy monitors, for which a ping
-// changes nothing but its own time; monitorRow.current applies it later, as
-// MonitorStatus.RecordPing would. It records the other pings one by one.
+// recordPings records with one statement the pings of healthy monitors, for which a ping changes nothing but its own
+// time; monitorRow.current applies it later, as MonitorStatus.RecordPing would. It records the other pings one by one.
 func (t *tx) recordPings(tokens []string) (pingBatch, error) {
 	b := pingBatch{
 		tokens, make(map[string]int, len(tokens)), make([]PingResult, len(tokens)), make(map[string]pingDetail),
@@ -110,9 +108,8 @@ func (t *tx) recordPings(tokens []string) (pingBatch, error) {
 	return b, nil
 }
 
-// recordEach records the pings of monitors that are down, were never pinged, were given
-// by their old token, or whose last ping lies in the future. A ping that fails is rolled
-// back alone.
+// recordEach records the pings of monitors that are down, were never pinged, were given by their old token, or whose
+// last ping lies in the future. A ping that fails is rolled back alone.
 func (t *tx) recordEach(
 	given func(monitorRow) string, where string, args []any, b pingBatch,
 ) error {
@@ -200,15 +197,13 @@ func (t *tx) applyPing(m *monitor.Monitor, runID string) (ended monitor.Run, err
 	return ended, t.warn(m, verdict)
 }
 
-// ShortTokenHash returns the hash that represents a token in memory, where there may be a
-// million of them.
+// ShortTokenHash returns the hash that represents a token in memory, where there may be a million of them.
 func ShortTokenHash(token string) uint64 {
 	sum := sha256.Sum256([]byte(token)) // as account.HashTokenSecret, without an allocation
 	return binary.BigEndian.Uint64(sum[:])
 }
 
-// EachPingToken calls f with the short hash of every valid ping token and ping key, including old
-// ones.
+// EachPingToken calls f with the short hash of every valid ping token and ping key, including old ones.
 func (s *Store) EachPingToken(ctx context.Context, f func(short uint64)) error {
 	err := s.db.Each(ctx, func(row database.Row) error {
 		key, err := database.ScanString(row)

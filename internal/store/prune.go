@@ -88,8 +88,7 @@ func (s *Store) Prune(ctx context.Context) error {
 	})
 }
 
-// The number of rows that one transaction of a large deletion deletes, and the maximum
-// number of such transactions.
+// The number of rows that one transaction of a large deletion deletes, and the maximum number of such transactions.
 const (
 	stepRows = 1000
 	maxSteps = 10_000

@@ -12,8 +12,7 @@ import (
 )
 
 const (
-	// pollInterval is how often a replica reads the number of changes, in case a
-	// notification was lost.
+	// pollInterval is how often a replica reads the number of changes, in case a notification was lost.
 	pollInterval = 500 * time.Millisecond
 
 	// notifyGrace is how long after a poll a notification may still arrive.
@@ -103,8 +102,7 @@ func (s *Store) pageChanges(ctx context.Context) (int64, error) {
 	return s.count(ctx, `SELECT changes FROM page_changes`)
 }
 
-// readVersions reads the versions of all pages, and calls changed for the pages whose versions
-// were not known.
+// readVersions reads the versions of all pages, and calls changed for the pages whose versions were not known.
 func (s *Store) readVersions(ctx context.Context, changed func(pageID string)) error {
 	s.pages.setUnsure(false) // before reading, to detect notifications lost meanwhile
 	type row struct {

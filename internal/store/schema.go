@@ -32,9 +32,8 @@ var schema = database.Schema{
 	Tables: []string{"monitors", "outages"},
 }
 
-// Migrate brings the schema of a database up to date and returns the version
-// before and after. It refuses a SQLite file that is being served, and a
-// database of a newer version.
+// Migrate brings the schema of a database up to date and returns the version before and after. It refuses a SQLite file
+// that is being served, and a database of a newer version.
 func Migrate(ctx context.Context, dsn string, progress database.Progress) (from, to int64, err error) {
 	return database.Migrate(ctx, dsn, schema, progress)
 }
@@ -45,10 +44,9 @@ func Backup(ctx context.Context, dsn, path string, progress database.Progress) e
 	return database.Backup(ctx, dsn, path, schema, progress)
 }
 
-// Restore replaces a SQLite database with a copy of the backup at path. It refuses while
-// the database is being served, and refuses a file that is damaged or not an Allswell
-// database. The replaced database is kept in the same folder, under the name that Restore
-// returns; "" if there was none.
+// Restore replaces a SQLite database with a copy of the backup at path. It refuses while the database is being served,
+// and refuses a file that is damaged or not an Allswell database. The replaced database is kept in the same folder,
+// under the name that Restore returns; "" if there was none.
 func Restore(ctx context.Context, dsn, path string, progress database.Progress) (kept string, err error) {
 	return database.Restore(ctx, dsn, path, schema, progress)
 }
@@ -67,12 +65,9 @@ func addSlugs(tables ...slugged) func(context.Context, *sql.Tx) error {
 			if err := fillSlugs(ctx, tx, table); err != nil {
 				return err
 			}
-			if _, err := tx.ExecContext(
-				ctx,
-				fmt.Sprintf(
-					`CREATE UNIQUE INDEX %s_slug ON %s (%s, slug)%s`, table.name, table.name, table.scope, table.where,
-				),
-			); err != nil {
+			index := fmt.Sprintf(`CREATE UNIQUE INDEX %s_slug ON %s (%s, slug)%s`,
+				table.name, table.name, table.scope, table.where)
+			if _, err := tx.ExecContext(ctx, index); err != nil {
 				return err
 			}
 		}
@@ -110,9 +105,10 @@ func fillSlugs(ctx context.Context, tx *sql.Tx, table slugged) error {
 		for i := 1; i < len(some); i += 2 {
 			fmt.Fprintf(&values, `, ($%d, $%d)`, i, i+1)
 		}
-		if _, err := tx.ExecContext(ctx, fmt.Sprintf(`WITH filled (id, slug) AS (VALUES %s)
-			UPDATE %s SET slug = filled.slug FROM filled WHERE filled.id = %s.id`, values.String()[2:], table.name,
-			table.name), some...); err != nil {
+		fill := fmt.Sprintf(`WITH filled (id, slug) AS (VALUES %s)
+			UPDATE %s SET slug = filled.slug FROM filled WHERE filled.id = %s.id`,
+			values.String()[2:], table.name, table.name)
+		if _, err := tx.ExecContext(ctx, fill, some...); err != nil {
 			return err
 		}
 	}
@@ -158,8 +154,9 @@ func hideSecretsOfChannels(ctx context.Context, tx *sql.Tx) error {
 		if before == e.before && after == e.after {
 			continue
 		}
-		if _, err := tx.ExecContext(ctx, `UPDATE audit_entries SET old_fields = $2, new_fields = $3 WHERE id = $1`,
-			e.id, before, after); err != nil {
+		_, err := tx.ExecContext(ctx, `UPDATE audit_entries SET old_fields = $2, new_fields = $3 WHERE id = $1`,
+			e.id, before, after)
+		if err != nil {
 			return err
 		}
 	}

@@ -179,9 +179,8 @@ func (t *tx) reseal(of sealedColumn, after string) (ids []string, n int, err err
 			t.s.log.Error("a secret cannot be encrypted with the new key", "owner", r.id, "error", err)
 			continue
 		}
-		if _, err := t.Exec(
-			`UPDATE `+of.table+` SET `+of.column+` = $2 WHERE `+of.id+` = $1`, r.id, keys.Seal(plain, r.id),
-		); err != nil {
+		_, err = t.Exec(`UPDATE `+of.table+` SET `+of.column+` = $2 WHERE `+of.id+` = $1`, r.id, keys.Seal(plain, r.id))
+		if err != nil {
 			return nil, 0, err
 		}
 		n++

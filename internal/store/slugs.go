@@ -10,8 +10,7 @@ import (
 	"github.com/allswell/allswell/internal/store/database"
 )
 
-// Filter limits a list to the objects with a slug and a name. Empty fields do not
-// limit it.
+// Filter limits a list to the objects with a slug and a name. Empty fields do not limit it.
 type Filter struct {
 	Slug, Name string
 	Hidden     *bool // of components; nil: all
@@ -71,9 +70,8 @@ func (c *session) resolveComponents(pageID string, refs []string) ([]string, err
 	return ids, err
 }
 
-// resolveDistinctComponents is resolveComponents for the components of an incident or a
-// maintenance. It returns a *kernel.ValidationError if an id and a slug name the same
-// component.
+// resolveDistinctComponents is resolveComponents for the components of an incident or a maintenance. It returns a
+// *kernel.ValidationError if an id and a slug name the same component.
 func (c *session) resolveDistinctComponents(pageID string, refs []string) ([]string, error) {
 	ids, err := c.resolveComponents(pageID, refs)
 	if err != nil {

@@ -1,10 +1,8 @@
-// Package store holds every SQL statement and every transaction of Allswell, on
-// SQLite and on PostgreSQL.
+// Package store holds every SQL statement and every transaction of Allswell, on SQLite and on PostgreSQL.
 //
-// A method that changes something is one transaction with one value of now: it loads,
-// decides (by a pure function of the domain), saves, and emits events. When it returns nil, all of it is
-// durable. When it returns an error, nothing was changed, except that after
-// kernel.ErrUnknownOutcome the transaction may have been committed.
+// A method that changes something is one transaction with one value of now: it loads, decides (by a pure function of
+// the domain), saves, and emits events. When it returns nil, all of it is durable. When it returns an error, nothing
+// was changed, except that after kernel.ErrUnknownOutcome the transaction may have been committed.
 package store
 
 import (
@@ -38,15 +36,13 @@ type Options struct {
 	// Connections are used on PostgreSQL and stay open, in tests. nil: the store opens and closes its own.
 	Connections *database.Connections
 
-	// FailureThreshold applies to monitors that have none of their own; 0 means
-	// monitor.DefaultFailureThreshold.
+	// FailureThreshold applies to monitors that have none of their own; 0 means monitor.DefaultFailureThreshold.
 	FailureThreshold int
 
 	// CheckInterval is the period of the ticks; 0 means a minute.
 	CheckInterval time.Duration
 
-	// AuditRetention is how long audit entries are kept; 0 means
-	// kernel.DefaultAuditRetention.
+	// AuditRetention is how long audit entries are kept; 0 means kernel.DefaultAuditRetention.
 	AuditRetention time.Duration
 
 	// PingRetention is how long pings and signals are kept; 0 means monitor.SignalRetention. If it is
@@ -72,8 +68,7 @@ type Options struct {
 	// SMS are the settings of SMS to subscribers.
 	SMS SMSOptions
 
-	// Hosts are the host names of the installation itself. With the zero Hosts
-	// no page may have a domain.
+	// Hosts are the host names of the installation itself. With the zero Hosts no page may have a domain.
 	Hosts statuspage.Hosts
 }
 
@@ -118,17 +113,15 @@ type Store struct {
 	maxMonitors, maxChannels int64 // of a workspace
 }
 
-// Open opens the database for serving and brings its schema up to date. dsn is
-// "sqlite:PATH" or "postgres://…". It refuses a SQLite file that another process serves,
-// and a database of a newer version. database.IsTemporary reports whether a later call may
-// succeed.
+// Open opens the database for serving and brings its schema up to date. dsn is "sqlite:PATH" or "postgres://…". It
+// refuses a SQLite file that another process serves, and a database of a newer version. database.IsTemporary reports
+// whether a later call may succeed.
 func Open(ctx context.Context, dsn string, o Options) (*Store, error) {
 	return open(ctx, dsn, o, database.Open)
 }
 
-// OpenBeside opens the database for a short command while the service may be running:
-// without the serving lock. It changes nothing: it refuses a database without a schema
-// and one of another version.
+// OpenBeside opens the database for a short command while the service may be running: without the serving lock. It
+// changes nothing: it refuses a database without a schema and one of another version.
 func OpenBeside(ctx context.Context, dsn string, o Options) (*Store, error) {
 	return open(ctx, dsn, o, database.OpenBeside)
 }
@@ -154,9 +147,8 @@ func open(ctx context.Context, dsn string, o Options,
 		pingRetention:  cmp.Or(o.PingRetention, monitor.SignalRetention),
 	}
 	var err error
-	if s.db, err = openDB(
-		ctx, dsn, schema, database.Options{Clock: o.Clock, Logger: s.log, Connections: o.Connections},
-	); err != nil {
+	s.db, err = openDB(ctx, dsn, schema, database.Options{Clock: o.Clock, Logger: s.log, Connections: o.Connections})
+	if err != nil {
 		return nil, err
 	}
 	s.recordPings = recordPingsOnSQLite
@@ -169,9 +161,8 @@ func open(ctx context.Context, dsn string, o Options,
 	return s, nil
 }
 
-// LogLevel returns the level at which to log that an operation of the store failed with
-// err: debug if the database cannot be used, which the store itself logs once, and level
-// otherwise.
+// LogLevel returns the level at which to log that an operation of the store failed with err: debug if the database
+// cannot be used, which the store itself logs once, and level otherwise.
 func LogLevel(err error, level slog.Level) slog.Level {
 	if errors.Is(err, context.Canceled) || IsPermanent(err) {
 		return level

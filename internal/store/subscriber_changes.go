@@ -8,9 +8,8 @@ import (
 	"github.com/allswell/allswell/internal/domain/kernel"
 )
 
-// RotateSubscriber gives a webhook a new secret. The old one also signs for
-// audience.SecretOverlap. The error is a *kernel.ValidationError unless the
-// channel has secrets.
+// RotateSubscriber gives a webhook a new secret. The old one also signs for audience.SecretOverlap. The error is a
+// *kernel.ValidationError unless the channel has secrets.
 func (s *Store) RotateSubscriber(
 	ctx context.Context, actor kernel.Actor, slug, id string, save ...SaveResponse[audience.Subscriber],
 ) (audience.Subscriber, error) {

@@ -213,8 +213,7 @@ func targetHashOf(sub audience.Subscriber) string {
 // rememberUnsubscription notes that the owner of a target has ended the subscription.
 func (t *tx) rememberUnsubscription(sub audience.Subscriber) error {
 	_, err := t.Exec(`INSERT INTO unsubscriptions (page_id, target_hash, created_at) VALUES ($1, $2, $3)
-		ON CONFLICT DO NOTHING`,
-		sub.PageID, targetHashOf(sub), millis(t.Now))
+		ON CONFLICT DO NOTHING`, sub.PageID, targetHashOf(sub), millis(t.Now))
 	return err
 }
 

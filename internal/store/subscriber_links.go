@@ -18,8 +18,7 @@ func (s *Store) SubscriptionPageSlug(ctx context.Context, key string) (string, e
 	return slug, s.db.Replicated(ctx, err) // ErrNotFound confirms that the subscription has ended
 }
 
-// Subscription returns the subscription that the holder of key may see and
-// change.
+// Subscription returns the subscription that the holder of key may see and change.
 func (s *Store) Subscription(ctx context.Context, slug, key string) (audience.Subscriber, error) {
 	return read(ctx, s, func(c *session) (audience.Subscriber, error) {
 		return c.subscriber(subscriberOfKey, key, slug)
@@ -58,8 +57,7 @@ func (s *Store) ResumeSubscription(ctx context.Context, slug, key string) (audie
 	})
 }
 
-// ChangeSubscription sets the chosen components, or chooses the whole page if there are
-// none, and ends a suspension.
+// ChangeSubscription sets the chosen components, or chooses the whole page if there are none, and ends a suspension.
 func (s *Store) ChangeSubscription(
 	ctx context.Context, slug, key string, components []string,
 ) (audience.Subscriber, error) {

@@ -90,11 +90,10 @@ func scanSignUp(row database.Row) (r storedSignUp, err error) {
 	return
 }
 
-// ProcessSignUps processes requests to subscribe in their order, and reports whether
-// there may be more. A new target becomes a subscriber and is sent a request for confirmation;
-// an unconfirmed one is sent it again, with a new code; a confirmed e-mail address or chat is sent the link
-// to its subscription, which all messages to webhooks of visitors have. Each is sent at most one message in
-// audience.RepeatMailInterval. Any number of replicas may run it.
+// ProcessSignUps processes requests to subscribe in their order, and reports whether there may be more. A new target
+// becomes a subscriber and is sent a request for confirmation; an unconfirmed one is sent it again, with a new code; a
+// confirmed e-mail address or chat is sent the link to its subscription, which all messages to webhooks of visitors
+// have. Each is sent at most one message in audience.RepeatMailInterval. Any number of replicas may run it.
 func (s *Store) ProcessSignUps(ctx context.Context) (more bool, err error) {
 	if found, err := s.exists(ctx, `SELECT 1 FROM sign_ups`); err != nil || !found {
 		return false, err
@@ -160,10 +159,9 @@ func (t *tx) processSignUp(r storedSignUp) error {
 	if known.ConfirmedAt.IsZero() {
 		if known.Channel.Coded() {
 			known.RequestCode(t.Now)
-			if _, err := t.Exec(
-				`UPDATE subscribers SET code = $2, code_until_at = $3, code_attempts = 0 WHERE id = $1`, known.ID,
-				known.Code, millis(known.CodeUntil),
-			); err != nil {
+			_, err := t.Exec(`UPDATE subscribers SET code = $2, code_until_at = $3, code_attempts = 0 WHERE id = $1`,
+				known.ID, known.Code, millis(known.CodeUntil))
+			if err != nil {
 				return err
 			}
 		}

@@ -189,10 +189,10 @@ func (s *Store) Subscriber(ctx context.Context, actor kernel.Actor, slug, id str
 	})
 }
 
-// CreateSubscriber adds a subscriber on behalf of an operator. found is what the caller has found to be invalid in it,
-// nil for nothing. The error is a *kernel.ValidationError with that and all the rest: also if the target is subscribed
-// already, if no SMS can be sent to a phone, and if a component is none of the page. An unconfirmed e-mail address is
-// sent a confirmation mail first.
+// CreateSubscriber adds a subscriber on behalf of an operator. found has the problems that the caller found,
+// or is nil. If there are any problems, the error is a *kernel.ValidationError with all of them. Problems are also that
+// the target is subscribed already, that SMS cannot be sent, and that a component does not belong to the page. An
+// unconfirmed e-mail address is sent a confirmation mail first.
 func (s *Store) CreateSubscriber(
 	ctx context.Context, actor kernel.Actor, slug string, n audience.NewSubscriber, found error,
 	save ...SaveResponse[audience.Subscriber],
@@ -256,8 +256,8 @@ func (t *tx) subscribe(pageID string, n audience.NewSubscriber, by addedBy) (aud
 func (t *tx) newSubscriber(pageID string, n audience.NewSubscriber, by addedBy) audience.Subscriber {
 	sub := audience.Subscriber{
 		ID: kernel.NewID(kernel.PrefixSubscriber, t.Now), PageID: pageID, Channel: n.Channel,
-		Target: n.Channel.Shown(n.Target), Address: n.Target,
-		Key: audience.NewSubscriberKey(), WholePage: len(n.Components) == 0, Components: n.Components, CreatedAt: t.Now,
+		Target: n.Channel.Shown(n.Target), Address: n.Target, Key: audience.NewSubscriberKey(),
+		WholePage: len(n.Components) == 0, Components: n.Components, CreatedAt: t.Now,
 		UpdatedAt:       t.Now,
 		AddedByOperator: by == byOperator, Warnings: by == byOperator && n.Warnings,
 	}
@@ -348,8 +348,7 @@ func (t *tx) saveChosen(sub audience.Subscriber) error {
 		return err
 	}
 	_, err := t.Exec(`INSERT INTO subscriber_components (subscriber_id, component_id) SELECT $3, id FROM components
-		WHERE page_id = $1 AND id IN EACH($2)`,
-		sub.PageID, list(sub.Components), sub.ID)
+		WHERE page_id = $1 AND id IN EACH($2)`, sub.PageID, list(sub.Components), sub.ID)
 	return err
 }
 
@@ -386,8 +385,7 @@ func (t *tx) newDelivery(
 		}
 }
 
-// DeleteSubscriber ends a subscription: open deliveries are cancelled and the
-// subscriber's address is deleted.
+// DeleteSubscriber ends a subscription: open deliveries are cancelled and the subscriber's address is deleted.
 func (s *Store) DeleteSubscriber(
 	ctx context.Context, actor kernel.Actor, slug, id string, p kernel.Precondition,
 ) error {
@@ -466,8 +464,7 @@ func (t *tx) cancelForSignedUp(pageID string) error {
 	_, err := t.Exec(`UPDATE deliveries SET state = 'cancelled', reason = $2, lease_until_at = NULL, updated_at = $3
 		WHERE page_id = $1 AND purpose = 'event' AND state IN ('pending', 'sending')
 			AND subscriber_id IN (SELECT id FROM subscribers WHERE page_id = $1 AND NOT added_by_operator
-			AND NOT admitted)`,
-		pageID, "The page is private.", millis(t.Now))
+			AND NOT admitted)`, pageID, "The page is private.", millis(t.Now))
 	return err
 }
 

@@ -55,9 +55,8 @@ type tx struct {
 	skipBeforeReturn bool // the functions of BeforeReturn are not called
 }
 
-// write runs f as one durable transaction, repeats it after a conflict with another one,
-// makes its effects happen, and calls the functions of BeforeReturn.
-// The responses in save are saved in the same transaction.
+// write runs f as one durable transaction, repeats it after a conflict with another one, makes its effects happen, and
+// calls the functions of BeforeReturn. The responses in save are saved in the same transaction.
 func write[T any](ctx context.Context, s *Store, f func(*tx) (T, error), save ...SaveResponse[T]) (T, error) {
 	var t *tx // of the last attempt
 	out, err := database.Write(ctx, s.db, func(dbTx *database.Tx) (T, error) {
@@ -111,9 +110,8 @@ func writeOnlyAs(ctx context.Context, s *Store, actor kernel.Actor, f func(*tx) 
 	return err
 }
 
-// announce notifies the other replicas of the pages that the transaction changed. It is
-// the last statement, because all transactions that change pages lock the row that it
-// updates.
+// announce notifies the other replicas of the pages that the transaction changed. It is the last statement, because all
+// transactions that change pages lock the row that it updates.
 func (t *tx) announce() error {
 	if len(t.versions) == 0 || !t.s.db.Shared() {
 		return nil

@@ -21,12 +21,10 @@ import (
 	"github.com/allswell/allswell/test/subprocess"
 )
 
-// readyTimeout is the maximum time until a server is ready, on a machine that is busy
-// with other tests.
+// readyTimeout is the maximum time until a server is ready, on a machine that is busy with other tests.
 const readyTimeout = 30 * time.Second
 
-// Build returns the path of the binary, which exists until the test ends.
-// It is built once per process.
+// Build returns the path of the binary, which exists until the test ends. It is built once per process.
 func Build(t testing.TB) string {
 	t.Helper()
 	path, err := BuildIn(t.TempDir())
@@ -54,8 +52,7 @@ func BuildIn(folder string) (path string, err error) {
 	return path, os.Chmod(path, 0o755)
 }
 
-// built builds the binary and returns it open and without a name, so that nothing of
-// it is left when the process ends.
+// built builds the binary and returns it open and without a name, so that nothing of it is left when the process ends.
 var built = sync.OnceValues(func() (f *os.File, err error) {
 	dir, err := os.MkdirTemp("", "allswell-binary-")
 	if err != nil {
@@ -121,9 +118,8 @@ type Server struct {
 	ready   http.Client
 }
 
-// NewServer prepares a server on a free loopback port, not started yet. env is
-// what it gets beside its address: "ALLSWELL_DATABASE=…". Its output, which Log
-// returns, is shown if the test fails.
+// NewServer prepares a server on a free loopback port, not started yet. env is what it gets beside its address:
+// "ALLSWELL_DATABASE=…". Its output, which Log returns, is shown if the test fails.
 func NewServer(t testing.TB, exe string, env ...string) *Server {
 	t.Helper()
 	return newServer(t, exe, "serve", env)
@@ -145,8 +141,7 @@ func newServer(t testing.TB, exe, command string, env []string) *Server {
 		command: command,
 		env:     append([]string{"PATH=" + os.Getenv("PATH"), "ALLSWELL_LISTEN=" + address}, env...),
 		logFile: filepath.Join(t.TempDir(), "log"),
-		// Each question on a connection of its own: one that was opened to a
-		// killed server says nothing about the next.
+		// Each question on a connection of its own: one that was opened to a killed server says nothing about the next.
 		ready: http.Client{Timeout: time.Second, Transport: &http.Transport{DisableKeepAlives: true}},
 	}
 	t.Cleanup(func() {
@@ -160,8 +155,7 @@ func newServer(t testing.TB, exe, command string, env []string) *Server {
 	return s
 }
 
-// LimitFiles sets how many files, connections among them, the server may have
-// open from its next start on.
+// LimitFiles sets how many files, connections among them, the server may have open from its next start on.
 func (s *Server) LimitFiles(n int) { s.files = n }
 
 // Setenv sets a variable of the environment from the next start on.
@@ -228,8 +222,7 @@ func (s *Server) AwaitReady() {
 	}
 }
 
-// Command runs another command of the binary beside the server, with the same
-// settings, and returns all that it wrote.
+// Command runs another command of the binary beside the server, with the same settings, and returns all that it wrote.
 func (s *Server) Command(args ...string) (output string, err error) {
 	ctx, cancel := context.WithTimeout(s.t.Context(), readyTimeout)
 	defer cancel()
@@ -245,8 +238,7 @@ func (s *Server) Kill() {
 	s.end(syscall.SIGKILL)
 }
 
-// Stop ends the server as a supervisor does, and returns what it exited with:
-// nil for 0.
+// Stop ends the server as a supervisor does, and returns what it exited with: nil for 0.
 func (s *Server) Stop() error {
 	s.t.Helper()
 	return s.end(syscall.SIGTERM)
@@ -275,8 +267,7 @@ func (s *Server) Pid() int { return s.process.Pid() }
 // Gone is closed when the server that was started last has ended.
 func (s *Server) Gone() <-chan struct{} { return s.process.Gone() }
 
-// FirstAddress returns the first address that the server has printed, waiting
-// for it.
+// FirstAddress returns the first address that the server has printed, waiting for it.
 func (s *Server) FirstAddress() string {
 	s.t.Helper()
 	address := regexp.MustCompile(`https?://\S+`)

@@ -27,10 +27,9 @@ func NewClient(url, token string) *Client {
 	}}
 }
 
-// Do sends one request with body as JSON (nil: none) and the headers given as
-// name, value, name, value. An answer that begins with 2 is decoded into into
-// (nil: dropped). The error is one of the connection: nothing is known about
-// what the server did.
+// Do sends one request with body as JSON (nil: none) and the headers given as name, value, name, value. An answer that
+// begins with 2 is decoded into into (nil: dropped). The error is one of the connection: nothing is known about what
+// the server did.
 func (c *Client) Do(
 	ctx context.Context, method, path string, body, into any, headers ...string,
 ) (status int, err error) {

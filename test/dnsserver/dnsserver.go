@@ -1,5 +1,4 @@
-// Package dnsserver is a DNS server for tests, on a UDP port of the loopback
-// interface.
+// Package dnsserver is a DNS server for tests, on a UDP port of the loopback interface.
 package dnsserver
 
 import (
@@ -23,8 +22,7 @@ type Server struct {
 	queries int
 }
 
-// New returns a server that is closed at the end of the test. It answers that
-// no name exists.
+// New returns a server that is closed at the end of the test. It answers that no name exists.
 func New(t testing.TB) *Server {
 	t.Helper()
 	conn, err := net.ListenPacket("udp", "127.0.0.1:0")
@@ -61,8 +59,7 @@ func (s *Server) Resolve(address [4]byte) {
 	s.address = address
 }
 
-// Fail makes the server answer every query with rcode until it is given
-// dnsmessage.RCodeSuccess.
+// Fail makes the server answer every query with rcode until it is given dnsmessage.RCodeSuccess.
 func (s *Server) Fail(rcode dnsmessage.RCode) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -4,6 +4,5 @@
 // and one machine with HAProxy in front. Machines are network and mount
 // namespaces of the kernel, so that a machine can be cut off, frozen or killed.
 //
-// It also tests that replicas on such machines tell the failure of a target from
-// the loss of their own network.
+// It also tests that replicas on such machines tell the failure of a target from the loss of their own network.
 package failover

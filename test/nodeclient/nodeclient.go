@@ -13,10 +13,9 @@ import (
 	"time"
 )
 
-// Run runs a script with a package of npm, which is looked for in the
-// node_modules of the directory ALLSWELL_TEST_NODE_MODULES; with
-// ALLSWELL_TEST_REQUIRE_NODE=1 it must be there. The script reads input from
-// stdin and writes JSON, which goes into output.
+// Run runs a script with a package of npm, which is looked for in the node_modules of the directory
+// ALLSWELL_TEST_NODE_MODULES; with ALLSWELL_TEST_REQUIRE_NODE=1 it must be there. The script reads input from stdin and
+// writes JSON, which goes into output.
 func Run(t *testing.T, name, script string, input, output any) {
 	t.Helper()
 	node, dir := installed(t, name)
@@ -37,8 +36,7 @@ func Run(t *testing.T, name, script string, input, output any) {
 	}
 }
 
-// Start runs a module with a package of npm, as Run, until the test ends, and returns
-// the first line that it writes.
+// Start runs a module with a package of npm, as Run, until the test ends, and returns the first line that it writes.
 func Start(t *testing.T, name, module string, args ...string) string {
 	t.Helper()
 	node, dir := installed(t, name)
@@ -59,8 +57,7 @@ func Start(t *testing.T, name, module string, args ...string) string {
 	return strings.TrimSpace(line)
 }
 
-// installed returns the program node and the directory with a package of npm. It skips the
-// test without them.
+// installed returns the program node and the directory with a package of npm. It skips the test without them.
 func installed(t *testing.T, name string) (node, dir string) {
 	t.Helper()
 	missing := t.Skipf

@@ -1,5 +1,4 @@
-// Package subprocess runs programs that end with the test process, even if it panics,
-// times out or is killed.
+// Package subprocess runs programs that end with the test process, even if it panics, times out or is killed.
 package subprocess
 
 import (
@@ -10,11 +9,10 @@ import (
 	"syscall"
 )
 
-// script runs "$@" with a watcher beside it. The watcher reads descriptor 3, a
-// pipe whose other end only the test process holds, so that the kernel closes
-// it when that process is gone: then the watcher ends "$@", kills it if it is
-// still there after a second, and removes the folder. A line in the pipe says
-// that "$@" has ended by itself, and that its process id may be another's now.
+// script runs "$@" with a watcher beside it. The watcher reads descriptor 3, a pipe whose other end only the test
+// process holds, so that the kernel closes it when that process is gone: then the watcher ends "$@", kills it if it is
+// still there after a second, and removes the folder. A line in the pipe says that "$@" has ended by itself, and that
+// its process id may be another's now.
 const script = `
 signal=$1 folder=$2
 shift 2
@@ -39,12 +37,10 @@ type Process struct {
 	err  error // how it ended, once gone is closed
 }
 
-// Start starts cmd, which must not use ExtraFiles and whose output must not be
-// the test's own, because go test waits until all processes have closed it. cmd runs in a
-// session of its own: a Ctrl-C meant for the test reaches it through the leash
-// only. When this process ends, cmd is sent the signal, given by its name
-// ("TERM", "QUIT"), and killed if that does not help within a second; then
-// folder is removed, unless it is "".
+// Start starts cmd, which must not use ExtraFiles and whose output must not be the test's own, because go test waits
+// until all processes have closed it. cmd runs in a session of its own: a Ctrl-C meant for the test reaches it through
+// the leash only. When this process ends, cmd is sent the signal, given by its name ("TERM", "QUIT"), and killed if
+// that does not help within a second; then folder is removed, unless it is "".
 func Start(cmd *exec.Cmd, signal, folder string) (*Process, error) {
 	if cmd.Err != nil {
 		return nil, cmd.Err

@@ -112,9 +112,8 @@ func (r release) image(t target, licenses []byte) (v1.Image, error) {
 			"org.opencontainers.image.title":       "Allswell",
 			"org.opencontainers.image.description": "Status page and heartbeat monitor",
 			"org.opencontainers.image.source":      "https://github.com/allswell/allswell",
-			"org.opencontainers.image.licenses":    "MIT",
-			"org.opencontainers.image.version":     r.version,
-			"org.opencontainers.image.revision":    r.revision,
+			"org.opencontainers.image.licenses":    "MIT", "org.opencontainers.image.version": r.version,
+			"org.opencontainers.image.revision": r.revision,
 		},
 	}
 	return mutate.ConfigFile(image, config)

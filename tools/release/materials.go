@@ -41,9 +41,9 @@ func (r release) writeBillOfMaterials(modules []module) error {
 	bom.Components = &components
 	bom.Dependencies = &[]cyclonedx.Dependency{{Ref: self.BOMRef, Dependencies: &refs}}
 	var b bytes.Buffer
-	if err := cyclonedx.NewBOMEncoder(&b, cyclonedx.BOMFileFormatJSON).SetPretty(true).EncodeVersion(
-		bom, cyclonedx.SpecVersion1_6,
-	); err != nil {
+	err := cyclonedx.NewBOMEncoder(&b, cyclonedx.BOMFileFormatJSON).SetPretty(true).EncodeVersion(bom,
+		cyclonedx.SpecVersion1_6)
+	if err != nil {
 		return err
 	}
 	return r.write("allswell.cdx.json", b.Bytes())

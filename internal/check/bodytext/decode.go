@@ -87,8 +87,8 @@ func (b Body) decompress(limit int, stop func() bool) (plain []byte, cut bool, e
 			return nil, false, failed("has the content encoding %q, which cannot be decoded", shorten(name))
 		}
 	}
-	if plain, cut, err = b.read(names, decoders, limit, stop); err != nil && !errors.Is(err, ErrStopped) &&
-		slices.Contains(names, "deflate") {
+	plain, cut, err = b.read(names, decoders, limit, stop)
+	if err != nil && !errors.Is(err, ErrStopped) && slices.Contains(names, "deflate") {
 		// what looked like zlib's header was none
 		if raw, isCut, whyNot := b.read(names, rawDecoders, limit, stop); whyNot == nil {
 			return raw, isCut, nil

@@ -31,7 +31,7 @@ type Entry struct {
 	Summary
 }
 
-// Chunk has the summaries of consecutive periods of the same length, in order. Periods without results are left out.
+// Chunk has the summaries of consecutive periods of the same length, in order. Periods without results are omitted.
 type Chunk []Entry
 
 // Put replaces the summary of a period, or removes it if there were no results.

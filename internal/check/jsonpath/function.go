@@ -15,15 +15,15 @@ const (
 	typeLogical
 )
 
-// function is a function of filters. One of typeValue has a result, one of typeLogical is a test of a regular
-// expression.
+// function is a function of filters. A function of typeValue returns a value, and a function of typeLogical matches a
+// regular expression.
 type function struct {
 	name       string
 	parameters []valueType
 	result     valueType
 	call       func(e *evaluation, c call, current node) value
 	test       func(e *evaluation, c call, current node) bool
-	mode       pattern.Mode // of a test
+	mode       pattern.Mode // how the regular expression matches
 }
 
 var functions = []*function{
@@ -66,7 +66,7 @@ func count(e *evaluation, c call, current node) value {
 	return integer(n)
 }
 
-// onlyValue returns the value of the only node, and nothing if there are none or several.
+// onlyValue returns the value of the only node. It returns nothing if there is no node, or more than one.
 func onlyValue(e *evaluation, c call, current node) value {
 	var found []node
 	e.selectFrom(c.nodes, current, func(n node) bool {
@@ -99,7 +99,8 @@ func matches(e *evaluation, c call, current node) bool {
 	return matched
 }
 
-// compile compiles a regular expression of the document. The last one is kept, because a filter uses it for each node.
+// compile compiles a regular expression from the document. It caches the last one, because a filter evaluates the same
+// expression for each node.
 func (e *evaluation) compile(v value, m pattern.Mode) *pattern.Pattern {
 	if v.kind != kindString {
 		return nil

@@ -103,8 +103,8 @@ func (cmd *BackupCommand) Run(c *console.Console) error {
 	return nil
 }
 
-// reportSecrets says what the secrets in a database need. keys are the configured keys; nil: none. A database of
-// another version is not read: serve says it after the upgrade.
+// reportSecrets warns if the secrets in a database need keys that are not configured. keys are the configured keys;
+// nil: none. A database of another version is not read: serve reports this after the upgrade.
 func reportSecrets(c *console.Console, database string, keys *secret.Keys) {
 	found, err := store.SecretsIn(c.Ctx, database, keys)
 	if err != nil || found.Owners == 0 {
@@ -178,13 +178,13 @@ func sameFile(database, path string) bool {
 	return err == nil && err2 == nil && os.SameFile(a, b)
 }
 
-// databaseContext is the context of the commands on a database that may be in use by a running service.
+// databaseContext is the context of commands on a database that a running service may be using.
 type databaseContext struct {
 	console.Printer
 	database string
 }
 
-// on opens the database and calls f.
+// on opens the database, calls f and closes the database.
 func (c *databaseContext) on(f func(*store.Store) error) error {
 	s, err := store.OpenBeside(c.Ctx, c.database, store.Options{})
 	if err != nil {

@@ -55,8 +55,8 @@ func recordOf(t account.Token, workspace string) tokenRecord {
 	}
 	return tokenRecord{
 		ID: t.ID, Workspace: workspace, Name: t.Name, Scope: t.Scope, Pages: pagesOf(t.Limit),
-		ExpiresAt: format(t.ExpiresAt),
-		CreatedAt: kernel.FormatTime(t.CreatedAt), LastUsedAt: format(t.LastUsedAt), RevokedAt: format(t.RevokedAt),
+		ExpiresAt: format(t.ExpiresAt), CreatedAt: kernel.FormatTime(t.CreatedAt), LastUsedAt: format(t.LastUsedAt),
+		RevokedAt: format(t.RevokedAt),
 	}
 }
 
@@ -161,7 +161,7 @@ func (cmd *tokenList) Run(c *databaseContext) error {
 }
 
 type tokenRevoke struct {
-	ID string `arg:"" help:"Id of the token, as it is listed; not its secret."`
+	ID string `arg:"" help:"Id of the token from the list; not its secret."`
 }
 
 func (cmd *tokenRevoke) Run(c *databaseContext) error {

@@ -21,7 +21,7 @@ type SetupLinkCommand struct {
 
 // linkSetting has the settings of the commands that print links.
 type linkSetting struct {
-	BaseURL string `name:"base-url" env:"ALLSWELL_BASE_URL" placeholder:"URL" help:"Public URL of the service, at the beginning of the link. Empty: that of --listen on this machine."`
+	BaseURL string `name:"base-url" env:"ALLSWELL_BASE_URL" placeholder:"URL" help:"Public URL of the service, at the beginning of the link. Empty: the address of --listen on this machine."`
 	Listen  string `env:"ALLSWELL_LISTEN" default:"127.0.0.1:8080" placeholder:"HOST:PORT" help:"Address that the server listens on."`
 }
 

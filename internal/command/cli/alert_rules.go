@@ -20,7 +20,7 @@ type alertRuleVerbs struct {
 	Show   ruleShow   `cmd:"" aliases:"get" help:"Show a rule."`
 	Create ruleCreate `cmd:"" help:"Create a rule for alerts that begin afterwards."`
 	Put    rulePut    `cmd:"" help:"Create a rule, or replace its configuration. Missing flags get their defaults."`
-	Edit   ruleEdit   `cmd:"" aliases:"set" help:"Change a rule. A given list replaces that of the rule."`
+	Edit   ruleEdit   `cmd:"" aliases:"set" help:"Change a rule. A given list replaces the list of the rule."`
 	Delete ruleDelete `cmd:"" help:"Delete a rule. It no longer notifies anybody."`
 	Test   ruleTest   `cmd:"" help:"Show whom an event would notify, when and why. Nothing is sent."`
 }
@@ -82,9 +82,8 @@ func (cmd *ruleShow) Run(c *commandContext) error {
 		properties := [][2]string{
 			{"Rule", r.Name}, {"Id", r.ID}, {"Slug", r.Slug},
 			{"Enabled", map[bool]string{true: "yes", false: "no"}[r.Enabled]}, {"Summary", r.Summary},
-			{"About", matchText(r.AlertMatch, named)},
-			{"Notifies", targetText(r.AlertTarget, named)}, {"Delay", durationText(r.Delay)},
-			{"Repeats every", durationText(r.Repeat)},
+			{"About", matchText(r.AlertMatch, named)}, {"Notifies", targetText(r.AlertTarget, named)},
+			{"Delay", durationText(r.Delay)}, {"Repeats every", durationText(r.Repeat)},
 		}
 		if q := r.QuietHours; q != nil {
 			text := fmt.Sprintf("%s to %s %s", q.From, q.Until, q.Zone)
@@ -326,9 +325,9 @@ func (cmd *ruleDelete) Run(c *commandContext) error {
 type ruleTest struct {
 	Event    alert.Event       `default:"monitor.down" placeholder:"EVENT" help:"Event. Default: monitor.down."`
 	Monitor  string            `placeholder:"MONITOR" help:"The monitor that it is about, given by its id, name or slug."`
-	Page     string            `placeholder:"SLUG" help:"Slug of a page. Default: that of the monitor."`
+	Page     string            `placeholder:"SLUG" help:"Slug of a page. Default: the page of the monitor."`
 	Tag      []string          `placeholder:"TAG" help:"Tag of the monitor; repeatable. Replaces all others."`
-	Severity *client.Impact    `placeholder:"SEVERITY" help:"none, minor, major or critical. Default: that of the event; of an outage without --monitor, critical."`
+	Severity *client.Impact    `placeholder:"SEVERITY" help:"none, minor, major or critical. Default: the severity of the event; of an outage without --monitor, critical."`
 	At       *timeinput.Moment `placeholder:"TIME" help:"When it happens: in the zone of --page or of ALLSWELL_PAGE, or with an offset. Default: now."`
 }
 

@@ -117,8 +117,8 @@ func (cmd *alertShow) Run(c *commandContext) error {
 		c.Properties([2]string{"Alert", a.Title}, [2]string{"Id", a.ID}, [2]string{"Event", a.Event},
 			[2]string{"State", a.State}, [2]string{"Severity", string(a.Severity)},
 			[2]string{"Reason", optional.Value(a.Reason)}, [2]string{"Page", optional.Value(a.Page)},
-			[2]string{"Since", console.Time(a.OpenedAt)},
-			[2]string{"Acknowledged", acknowledgedText(a)}, [2]string{"Ended", timeOr(a.ResolvedAt, "")},
+			[2]string{"Since", console.Time(a.OpenedAt)}, [2]string{"Acknowledged", acknowledgedText(a)},
+			[2]string{"Ended", timeOr(a.ResolvedAt, "")},
 			[2]string{"Ended because", optional.Value(a.EndReason)})
 		printAlertHistory(c, a)
 		c.printPlans(a)

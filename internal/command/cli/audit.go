@@ -82,9 +82,8 @@ func auditKind(given string) client.ObjectKind {
 
 func auditActor(a client.AuditActor) string {
 	name := string(a.Kind)
-	if shown := (kernel.Actor{
-		Kind: kernel.ActorKind(a.Kind), Name: optional.Value(a.Name),
-	}).DisplayName(); shown != "" {
+	actor := kernel.Actor{Kind: kernel.ActorKind(a.Kind), Name: optional.Value(a.Name)}
+	if shown := actor.DisplayName(); shown != "" {
 		name = shown
 	}
 	if a.Address != nil {
@@ -110,8 +109,8 @@ func auditChanges(e *client.AuditEntry) string {
 	var changes []string
 	for _, field := range slices.Sorted(maps.Keys(after)) {
 		if e.Action == client.AuditCreate {
-			if value := auditValue(after[field]); field != "name" && value != "none" && value != "false" &&
-				value != "[]" {
+			value := auditValue(after[field])
+			if field != "name" && value != "none" && value != "false" && value != "[]" {
 				changes = append(changes, field+": "+value)
 			}
 			continue

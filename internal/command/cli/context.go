@@ -296,7 +296,7 @@ func statusLabel(status client.Status) string {
 	return string(status)
 }
 
-// confirmation is embedded by the commands that delete what has a history.
+// confirmation is embedded by the commands that delete objects with a history.
 type confirmation struct {
 	Yes bool `short:"y" help:"Delete without confirmation. Required if there is no terminal."`
 }
@@ -350,12 +350,12 @@ func some(n int, noun string) string {
 	return fmt.Sprintf("%d %s", n, plural(noun))
 }
 
-// uniqueName is embedded by the commands that create what has a name on a page.
+// uniqueName is embedded by the commands that create named objects on a page.
 type uniqueName struct {
 	AllowDuplicate bool `help:"Create it even if the page has one with this name."`
 }
 
-// explain adds to an error about the name that the flag creates another resource with it.
+// explain adds to an error about a name that the flag allows a second object with this name.
 func (f uniqueName) explain(err error) error {
 	if refused := (*client.Error)(nil); errors.As(err, &refused) && !f.AllowDuplicate {
 		for i, p := range refused.Problems {

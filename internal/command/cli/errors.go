@@ -102,9 +102,8 @@ func problem(p client.Problem) kernel.Problem {
 // nouns are the resources in the API's collections.
 var nouns = map[string]string{
 	"pages": "page", "groups": "group", "components": "component", "incidents": "incident",
-	"maintenances": "maintenance", "announcements": "announcement",
-	"monitors": "monitor", "subscribers": "subscriber", "deliveries": "delivery", "incident-templates": "template",
-	"updates": "update",
+	"maintenances": "maintenance", "announcements": "announcement", "monitors": "monitor", "subscribers": "subscriber",
+	"deliveries": "delivery", "incident-templates": "template", "updates": "update",
 	"members": "member", "invitations": "invitation", "sessions": "session", "pings": "ping or signal",
 	"channels": "channel", "alert-rules": "rule", "alerts": "alert", "silences": "silence",
 	"on-call": "on-call schedule",

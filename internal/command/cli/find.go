@@ -200,7 +200,7 @@ type notFound string
 
 func (e notFound) Error() string { return string(e) }
 
-// labelledNoun is a kind of resources, and what they are found by besides their ids: title or name.
+// labelledNoun is a kind of resources, and the field by which they are found besides the id: title or name.
 type labelledNoun struct{ noun, label string }
 
 func findLabelled[T any](

@@ -123,8 +123,8 @@ func (cmd *groupShow) Run(c *commandContext) error {
 	}
 	return object(c, group, err, func(g *client.Group) {
 		c.Properties([2]string{"Group", g.Name}, [2]string{"Id", g.ID}, [2]string{"Slug", g.Slug},
-			[2]string{"Order", strconv.Itoa(g.Order)},
-			[2]string{"Created", console.Time(g.CreatedAt)}, [2]string{"Changed", console.Time(g.UpdatedAt)})
+			[2]string{"Order", strconv.Itoa(g.Order)}, [2]string{"Created", console.Time(g.CreatedAt)},
+			[2]string{"Changed", console.Time(g.UpdatedAt)})
 	})
 }
 

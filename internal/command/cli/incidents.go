@@ -317,8 +317,8 @@ func (cmd *incidentShow) Run(c *commandContext) error {
 		published = "no, it is a draft (allswell incident publish)"
 	}
 	c.Properties([2]string{"Incident", incident.Title}, [2]string{"Id", incident.ID}, [2]string{"Published", published},
-		[2]string{"State", string(incident.State)},
-		[2]string{"Impact", string(incident.Impact)}, [2]string{"Opened", console.Time(incident.CreatedAt)},
+		[2]string{"State", string(incident.State)}, [2]string{"Impact", string(incident.Impact)},
+		[2]string{"Opened", console.Time(incident.CreatedAt)},
 		[2]string{"Resolved", timeOr(incident.ResolvedAt, "no")})
 	if len(components) > 0 {
 		c.Printf("\n")

@@ -91,8 +91,8 @@ func (c *commandContext) printCheck(m *client.Monitor) {
 		failures = fmt.Sprintf("%d failures in a row", n)
 	}
 	c.Printf("The monitor %s is %s. %s is checked %s, and the monitor is down after %s.\n", console.Visible(m.Name),
-		console.Visible(m.ID),
-		console.Visible(cmp.Or(target(m), "Its target")), every(m.Interval.Duration()), failures)
+		console.Visible(m.ID), console.Visible(cmp.Or(target(m), "Its target")), every(m.Interval.Duration()),
+		failures)
 }
 
 // showCheck prints a monitor whose target is checked.
@@ -116,8 +116,8 @@ func (c *commandContext) showCheck(m *client.Monitor, component string) error {
 		[2]string{"Recovery threshold", fmt.Sprint(optional.Value(m.RecoveryThreshold))},
 		[2]string{"Confirmed by", confirm},
 		[2]string{"Warnings", warningsText(m)}, [2]string{"Next check due", timeOr(m.NextCheckAt, "never")},
-		[2]string{"Parent", c.monitorName(m.ParentID)},
-		[2]string{"Page", m.Page}, [2]string{"Component", component}, [2]string{"When down", statusLabel(m.DownStatus)},
+		[2]string{"Parent", c.monitorName(m.ParentID)}, [2]string{"Page", m.Page}, [2]string{"Component", component},
+		[2]string{"When down", statusLabel(m.DownStatus)},
 		[2]string{"Incidents", string(optional.Value(m.AutoIncidents))}, [2]string{"Tags", strings.Join(m.Tags, ", ")})
 	c.Properties(properties...)
 	return nil
@@ -234,9 +234,9 @@ func (cmd *monitorTest) Run(c *commandContext) error {
 		if err != nil {
 			return err
 		}
-		if result, err = c.api.TestNewMonitor(
-			c.Ctx, client.CheckTest{Type: cmd.Type, Timeout: timeout, SlowAfter: slowAfter, Check: fields},
-		); err != nil {
+		result, err = c.api.TestNewMonitor(c.Ctx,
+			client.CheckTest{Type: cmd.Type, Timeout: timeout, SlowAfter: slowAfter, Check: fields})
+		if err != nil {
 			return err
 		}
 	}

@@ -107,9 +107,9 @@ func (cmd *monitorExplain) Run(c *commandContext) error {
 			State: monitor.MonitorState(e.State), PausedUntil: optional.Value(e.PausedUntil), AsOf: e.AsOf,
 			LastPingAt: optional.Value(e.LastPingAt), WaitingSince: optional.Value(e.WaitingSince),
 			Interval: e.Interval.Duration(), Cron: cronOf(e.Schedule), Grace: e.Grace.Duration(),
-			ExpectedAt: optional.Value(e.ExpectedAt),
-			DueAt:      optional.Value(e.DueAt), Failures: e.ConsecutiveFailures, Threshold: e.FailureThreshold,
-			TakenOver: e.IncidentTakenOver, CountedAt: optional.Value(e.CountedAt), DownAt: optional.Value(e.DownAt),
+			ExpectedAt: optional.Value(e.ExpectedAt), DueAt: optional.Value(e.DueAt),
+			Failures: e.ConsecutiveFailures, Threshold: e.FailureThreshold, TakenOver: e.IncidentTakenOver,
+			CountedAt: optional.Value(e.CountedAt), DownAt: optional.Value(e.DownAt),
 			Reason: monitor.OutageReason(optional.Value(e.Reason)), DownSince: optional.Value(e.DownSince),
 			RunDueAt: optional.Value(e.RunDueAt),
 		}
@@ -117,8 +117,7 @@ func (cmd *monitorExplain) Run(c *commandContext) error {
 			of.Type = "check" // any that is no heartbeat
 			of.Check = monitor.CheckState{
 				Status: monitor.CheckStatus(optional.Value(s.Status)), Reason: optional.Value(s.Reason),
-				Good:      s.GoodResults,
-				Slow:      s.SlowResults,
+				Good: s.GoodResults, Slow: s.SlowResults,
 				SlowSince: optional.Value(s.SlowSince), UnknownSince: optional.Value(s.UnknownSince), Late: s.Late,
 			}
 			of.UnknownReason = optional.Value(s.UnknownReason)

@@ -48,8 +48,8 @@ type MonitorCommands struct {
 // take names, or say more than one thing.
 var ownMonitorFlags = []string{
 	"slug", "name", "type", "token", "interval", "schedule", "grace", "enabled", "paused_until", "parent_id",
-	"component_id", "page", "down_status",
-	"auto_incidents", "timeout", "slow_after", "recovery_threshold", "confirm_from", "config",
+	"component_id", "page", "down_status", "auto_incidents", "timeout", "slow_after", "recovery_threshold",
+	"confirm_from", "config",
 }
 
 // NewMonitorCommands returns the commands, with flags for all types of checks.
@@ -110,7 +110,7 @@ func (f *monitorFields) monitor(c *commandContext, slug string) (client.NewMonit
 	if f.Interval == nil && schedule == nil && (f.Type == "" || f.Type == client.MonitorHeartbeat) {
 		return client.NewMonitor{},
 			console.UsageErrorf("missing flags: --interval=DURATION or --cron=EXPRESSION or --calendar=EXPRESSION, " +
-				"or --type with that of a check")
+				"or --type with a type of check")
 	}
 	component, err := c.monitorComponent(f.Component, &f.pageFlag)
 	if err != nil {
@@ -315,17 +315,14 @@ func (cmd *monitorShow) Run(c *commandContext) error {
 		}.String()
 	}
 	c.Properties([2]string{"Monitor", m.Name}, [2]string{"Id", m.ID}, [2]string{"Slug", m.Slug},
-		[2]string{"State", monitorState(m)},
-		[2]string{"Incident", optional.Value(m.IncidentID)},
+		[2]string{"State", monitorState(m)}, [2]string{"Incident", optional.Value(m.IncidentID)},
 		[2]string{scheduleLabel(m), scheduleText(m.Schedule)}, [2]string{"Grace", graceText(m.Grace)},
 		[2]string{"Seems to run", rhythm}, [2]string{"Failure threshold", thresholdText(m)},
 		[2]string{"Down after", downAfter(m)}, [2]string{"Longest run", maxRuntime(m)},
 		[2]string{"Conditions", conditionsText(m)}, [2]string{"Warnings", warningsText(m)},
-		[2]string{"Publishes output", publishesOutput(m)},
-		[2]string{"Last ping", timeOr(m.LastPingAt, "never")},
-		[2]string{"Next ping due", timeOr(m.NextCheckAt, "never")},
-		[2]string{"Parent", c.monitorName(m.ParentID)}, [2]string{"Page", m.Page}, [2]string{"Component", component},
-		[2]string{"When down", statusLabel(m.DownStatus)},
+		[2]string{"Publishes output", publishesOutput(m)}, [2]string{"Last ping", timeOr(m.LastPingAt, "never")},
+		[2]string{"Next ping due", timeOr(m.NextCheckAt, "never")}, [2]string{"Parent", c.monitorName(m.ParentID)},
+		[2]string{"Page", m.Page}, [2]string{"Component", component}, [2]string{"When down", statusLabel(m.DownStatus)},
 		[2]string{"Incidents", string(optional.Value(m.AutoIncidents))}, [2]string{"Tags", strings.Join(m.Tags, ", ")},
 		[2]string{"Ping", pingCommand(m)})
 	return nil

@@ -92,8 +92,8 @@ func (cmd *pageAccess) Run(c *commandContext) error {
 			networks = "none"
 		}
 		c.Properties([2]string{"Page", cmd.Page}, [2]string{"Password", timeOr(a.PasswordSetAt, "none")},
-			[2]string{"Members", members},
-			[2]string{"Networks", networks}, [2]string{"Link", timeOr(a.LinkCreatedAt, "none")})
+			[2]string{"Members", members}, [2]string{"Networks", networks},
+			[2]string{"Link", timeOr(a.LinkCreatedAt, "none")})
 		if a.Link != "" {
 			c.Printf("\nEverybody with this link sees the page. It is shown only this once:\n\n  %s\n",
 				console.Visible(a.Link))

@@ -150,9 +150,8 @@ func (c *commandContext) printPage(page *client.Page) {
 	properties := [][2]string{{"Page", page.Name}, {"Slug", page.Slug}, {"Status", statusLabel(page.Status)},
 		{"Description", optional.Value(page.Description)}, {"Address", page.URL},
 		{"Own domain", domain}, {"Time zone", page.TimeZone}, {"Language", language}, {"Offered languages", languages},
-		{"Style sheet", css},
-		{"Accent", textOrNone(page.Accent)}, {"Logo", textOrNone(page.Logo)}, {"Dark logo", textOrNone(page.LogoDark)},
-		{"Icon", textOrNone(page.Icon)},
+		{"Style sheet", css}, {"Accent", textOrNone(page.Accent)}, {"Logo", textOrNone(page.Logo)},
+		{"Dark logo", textOrNone(page.LogoDark)}, {"Icon", textOrNone(page.Icon)},
 		{"Visibility", string(page.Visibility)}, {"Home page", home}, {"Incidents", string(page.AutoIncidents)},
 		{"Webhooks", signUps}, {"Response times", times}}
 	for _, l := range page.FooterLinks {

@@ -241,7 +241,7 @@ func subscriberState(s *client.Subscriber) string {
 // subscriberArgument is embedded by the commands of one subscriber of a page.
 type subscriberArgument struct {
 	pageFlag
-	Subscriber string `arg:"" help:"Id or address of the subscriber. For a chat: its URL, whole or as it is listed."`
+	Subscriber string `arg:"" help:"Id or address of the subscriber. For a chat: its URL, whole or shortened as in the list."`
 }
 
 // id returns the id of the subscriber, and chooses the page.

@@ -120,8 +120,7 @@ func (w fieldWords) subject(field string) string {
 var otherFlags = map[string][]string{
 	"scheduled_for": {"at", "in"}, "scheduled_until": {"until", "for"}, "remind_before": {"remind"},
 	"shown_from": {"from"}, "shown_until": {"until", "for"}, "starts_at": {"from"}, "ends_at": {"until", "for"},
-	"paused_until": {"until", "for"},
-	"began_at":     {"began"}, "resolved_at": {"ended"}, "incident_id": {"into"},
+	"paused_until": {"until", "for"}, "began_at": {"began"}, "resolved_at": {"ended"}, "incident_id": {"into"},
 	"footer_links": {"footer"}, "custom_css": {"css"}, "languages": {"offer-language"}, "password": {"password-file"},
 	"schedule": {"cron", "calendar"}, "expression": {"cron", "calendar"}, "token": {"ping-token"},
 	"quiet_hours": {"quiet-hours", "quiet-zone", "quiet-day"}, "escalation": {"escalate"},

@@ -145,8 +145,8 @@ func (f *configFile) check(all []settings.Assignment, secret map[string]bool) {
 		}
 		f.values[a.Name] = a
 	}
-	if info, err := os.Stat(f.path); err == nil && exposed != "" && info.Mode().IsRegular() &&
-		info.Mode().Perm()&0o004 != 0 {
+	info, err := os.Stat(f.path)
+	if err == nil && exposed != "" && info.Mode().IsRegular() && info.Mode().Perm()&0o004 != 0 {
 		f.warnings = append(f.warnings,
 			fmt.Sprintf("%s contains a secret (%s) and every user can read it: run chmod o-r %[1]s", f.path, exposed))
 	}
@@ -182,8 +182,8 @@ func (f *configFile) locate(err error) error {
 	if !errors.As(err, &bad) {
 		return err
 	}
-	if a, ok := f.values[bad.Setting.Env]; ok && !isSet(a.Name) &&
-		strings.TrimSpace(a.Value) == strings.TrimSpace(bad.Value) {
+	a, ok := f.values[bad.Setting.Env]
+	if ok && !isSet(a.Name) && strings.TrimSpace(a.Value) == strings.TrimSpace(bad.Value) {
 		return fmt.Errorf("%s:%d: %w", f.path, a.Line, err)
 	}
 	return err

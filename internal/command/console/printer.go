@@ -39,7 +39,7 @@ func (p Printer) Raw(data any) error {
 	return nil
 }
 
-// Properties prints names and values, a pair on each line. Pairs with an empty value are left out.
+// Properties prints names and values, a pair on each line. Pairs with an empty value are omitted.
 func (p Printer) Properties(pairs ...[2]string) {
 	var rows [][]string
 	for _, pair := range pairs {

@@ -94,8 +94,8 @@ func (cmd *Command) Run(c *console.Console) (err error) {
 		return fmt.Errorf("the demo needs a temporary folder: %w", err)
 	}
 	defer func() {
-		if gone := os.RemoveAll(folder); gone != nil {
-			err = errors.Join(err, fmt.Errorf("the temporary folder %s is left behind: %w", folder, gone))
+		if removeErr := os.RemoveAll(folder); removeErr != nil {
+			err = errors.Join(err, fmt.Errorf("the temporary folder %s is left behind: %w", folder, removeErr))
 		}
 	}()
 	d := &demo{Console: &console.Console{Ctx: c.Ctx, In: c.In, Out: c.Out, Err: c.Err}}
@@ -369,15 +369,15 @@ func (d *demo) await(j *job, state client.MonitorState) error {
 	})
 }
 
-// until polls until is returns true, for demoTimeout at most.
-func (d *demo) until(what string, is func() (bool, error)) error {
+// until calls done every 100 ms until it returns true, for at most demoTimeout. The error names what it waited for.
+func (d *demo) until(what string, done func() (bool, error)) error {
 	deadline := time.Now().Add(demoTimeout)
 	for {
-		if done, err := is(); done || err != nil {
+		if ok, err := done(); ok || err != nil {
 			return err
 		}
 		if time.Now().After(deadline) {
-			return fmt.Errorf("the demo waited for %s, but not: %s", demoTimeout, what)
+			return fmt.Errorf("the demo waited %s in vain: %s", demoTimeout, what)
 		}
 		if err := d.sleep(100 * time.Millisecond); err != nil {
 			return err
@@ -385,7 +385,7 @@ func (d *demo) until(what string, is func() (bool, error)) error {
 	}
 }
 
-// sleep waits. It returns an error if the demo ends before.
+// sleep waits. It returns an error if the demo ends earlier.
 func (d *demo) sleep(how time.Duration) error {
 	t := time.NewTimer(how)
 	defer t.Stop()

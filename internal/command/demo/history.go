@@ -173,9 +173,9 @@ func (p *past) createUser(ctx context.Context) (code string, err error) {
 // createPage creates the page with its groups and components.
 func (p *past) createPage(ctx context.Context) error {
 	about := "A fictitious shop with real jobs."
-	if _, err := p.store.CreatePage(
-		ctx, p.actor, resource.Page.From(statuspage.Page{Name: "Example Shop", Slug: demoPage, Description: &about}),
-	); err != nil {
+	_, err := p.store.CreatePage(ctx, p.actor,
+		resource.Page.From(statuspage.Page{Name: "Example Shop", Slug: demoPage, Description: &about}))
+	if err != nil {
 		return err
 	}
 	for _, g := range demoGroups {
@@ -212,8 +212,7 @@ func (p *past) plan(now time.Time) {
 		begins := m.begins.before(now)
 		planned := resource.Maintenance.From(statuspage.Maintenance{
 			Title: m.title, Updates: []statuspage.MaintenanceUpdate{{Message: m.message}}, ScheduledFor: begins,
-			ScheduledUntil: begins.Add(m.lasts),
-			Components:     statuspage.ComponentRefs(p.ids(m.components)...),
+			ScheduledUntil: begins.Add(m.lasts), Components: statuspage.ComponentRefs(p.ids(m.components)...),
 		})
 		p.at(begins.AddDate(0, 0, -4), func(ctx context.Context) error {
 			_, err := p.store.CreateMaintenance(ctx, p.actor, demoPage, planned)

@@ -61,9 +61,8 @@ func (d *demo) prepareShop() error {
 	}
 	d.shop.monitor, err = d.api.CreateMonitor(d.Ctx, client.NewMonitor{
 		Name: "web shop", Type: "http", Page: demoPage, ComponentID: component, Tags: []string{"demo"},
-		Interval: shopInterval, FailureThreshold: new(1),
-		SlowAfter: new(client.DecimalSecondsOf(shopSlow)),
-		Check:     client.Check{"url": d.shop.url, "body_contains": "Welcome"},
+		Interval: shopInterval, FailureThreshold: new(1), SlowAfter: new(client.DecimalSecondsOf(shopSlow)),
+		Check: client.Check{"url": d.shop.url, "body_contains": "Welcome"},
 	})
 	return err
 }

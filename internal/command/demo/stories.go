@@ -43,9 +43,8 @@ func (d *demo) outage(j *job) error {
 	if err := d.sleep(3 * time.Second); err != nil {
 		return err
 	}
-	if err := d.update(
-		incident, client.IncidentIdentified, "The process was killed. We are about to start it again.",
-	); err != nil {
+	err = d.update(incident, client.IncidentIdentified, "The process was killed. We are about to start it again.")
+	if err != nil {
 		return err
 	}
 	if err := d.acknowledge(j.monitor.ID); err != nil {
@@ -82,9 +81,8 @@ func (d *demo) update(incident string, state client.IncidentState, message strin
 	if incident == "" {
 		return nil
 	}
-	if _, err := d.api.PostUpdate(
-		d.Ctx, incident, client.NewIncidentUpdate{Message: message, State: &state},
-	); err != nil {
+	_, err := d.api.PostUpdate(d.Ctx, incident, client.NewIncidentUpdate{Message: message, State: &state})
+	if err != nil {
 		return err
 	}
 	d.say("A human sets the incident to %s and writes: %s", state, message)
@@ -132,8 +130,7 @@ func (d *demo) slowWebsite() error {
 	return nil
 }
 
-// maintenance is the story of a job that is stopped for planned maintenance, without an
-// alarm.
+// maintenance is the story of a job that is stopped for planned maintenance, without an alarm.
 func (d *demo) maintenance(j *job) error {
 	component, err := d.component(j.component)
 	if err != nil {
@@ -164,9 +161,9 @@ func (d *demo) maintenance(j *job) error {
 	if err := j.start(); err != nil {
 		return err
 	}
-	if _, err := d.api.ChangeMaintenance(
-		d.Ctx, planned.ID, client.MaintenanceChange{State: new(client.MaintenanceCompleted)},
-	); err != nil {
+	_, err = d.api.ChangeMaintenance(d.Ctx, planned.ID,
+		client.MaintenanceChange{State: new(client.MaintenanceCompleted)})
+	if err != nil {
 		return err
 	}
 	d.say("The %s runs again, as process %d. The human ends the maintenance early, and %s is operational.", j.name,

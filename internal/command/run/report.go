@@ -66,7 +66,7 @@ func (t *target) send(ctx context.Context, report client.SignalReport) error {
 	}
 	err := t.api.Signal(ctx, t.token, report)
 	if isNotFound(err) {
-		return &notFound{"no monitor has this ping URL: `allswell monitor show` prints that of a monitor", err}
+		return &notFound{"no monitor has this ping URL: `allswell monitor show` prints the URL of a monitor", err}
 	}
 	return err
 }

@@ -135,7 +135,7 @@ func (s spool) flush(send func(entry) error) (lost int, refused error, complete 
 	return lost, refused, complete
 }
 
-// entries reads the file. Lines that are damaged are left out.
+// entries reads the file. Lines that are damaged are omitted.
 func (s spool) entries() ([]entry, error) {
 	f, err := s.open()
 	if err != nil {

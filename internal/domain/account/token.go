@@ -22,8 +22,7 @@ type Workspace struct {
 // DefaultWorkspace is the name of the workspace that the first start creates.
 const DefaultWorkspace = "default"
 
-// Token is an API token of a workspace, without its secret. Only the SHA-256 of the secret is
-// stored.
+// Token is an API token of a workspace, without its secret. Only the SHA-256 of the secret is stored.
 type Token struct {
 	ID          string
 	WorkspaceID string
@@ -66,9 +65,8 @@ func (n NewToken) CheckExpiry(now time.Time) error {
 // Expired reports whether the token has expired at now.
 func (t Token) Expired(now time.Time) bool { return !t.ExpiresAt.IsZero() && !t.ExpiresAt.After(now) }
 
-// NewTokenSecret returns the secret of a new API token: "aw_", 32 random bytes in base62 (43
-// characters) and six characters of checksum. The checksum lets secret scanners recognize a leaked
-// token; it is never verified here.
+// NewTokenSecret returns the secret of a new API token: "aw_", 32 random bytes in base62 (43 characters) and six
+// characters of checksum. The checksum lets secret scanners recognize a leaked token; it is never verified here.
 func NewTokenSecret() string {
 	var raw [32]byte
 	rand.Read(raw[:])
@@ -98,8 +96,7 @@ func HashTokenSecret(secret string) []byte {
 // (ALLSWELL_BOOTSTRAP_TOKEN).
 const MinBootstrapTokenLength = 32
 
-// CheckBootstrapToken returns a *ValidationError if the token is too short or cannot be sent in an
-// HTTP header.
+// CheckBootstrapToken returns a *ValidationError if the token is too short or cannot be sent in an HTTP header.
 func CheckBootstrapToken(secret string) error {
 	if utf8.RuneCountInString(secret) < MinBootstrapTokenLength {
 		return kernel.Invalid("bootstrap_token", "The bootstrap token must have at least %d characters.",
@@ -133,8 +130,7 @@ func timeField(at time.Time) any {
 	return kernel.FormatTime(at)
 }
 
-// Actor returns the actor of requests with the token t. address is the IP address of the
-// client.
+// Actor returns the actor of requests with the token t. address is the IP address of the client.
 func (t Token) Actor(address string) kernel.Actor {
 	return kernel.Actor{
 		Kind: kernel.ActorToken, ID: t.ID, Name: t.Name, WorkspaceID: t.WorkspaceID, Scope: t.Scope,

@@ -149,8 +149,7 @@ type SignedIn struct {
 func (s SignedIn) Actor(address string) kernel.Actor {
 	return kernel.Actor{
 		Kind: kernel.ActorUser, ID: s.User.ID, Name: s.User.Name, WorkspaceID: s.WorkspaceID, SessionID: s.ID,
-		Role:        s.Role,
-		PageLimited: s.PageLimited, Address: address,
+		Role: s.Role, PageLimited: s.PageLimited, Address: address,
 	}
 }
 

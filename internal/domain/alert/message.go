@@ -12,23 +12,23 @@ import (
 	"github.com/allswell/allswell/internal/domain/kernel"
 )
 
-// Notice is something that a channel is to be notified of, about an alert.
+// Notice is a change of an alert that a channel is to be notified of.
 type Notice struct {
 	ID        string
 	AlertID   string
 	ChannelID string
-	ThreadID  string // the thread in which the channel was notified of the alert first; "": it was not yet
+	ThreadID  string // the thread in which the channel was first notified of the alert; "": not notified yet
 	Kind      NoticeKind
 	CreatedAt time.Time
 }
 
-// threadsApart is how many threads a channel is notified of in messages of their own. News of more threads are one
-// message.
+// threadsApart is the number of threads up to which the waiting notices are sent as one message per thread. Notices for
+// more threads are sent as one message together.
 const threadsApart = 3
 
-// Compose returns which of the notices that wait for a channel are in its next message, and in which thread: "" is a
-// new one, or none if own is false. follows says that the service keeps an object for each thread, which must be
-// closed. waiting is in the order of time.
+// Compose chooses which of the notices that wait for a channel its next message has. waiting is sorted by time. If own
+// is true, the message belongs to the thread threadID, or to a new thread if threadID is "". If own is false, the
+// message belongs to no thread. follows says that the service keeps an object for each thread, which must be closed.
 func Compose(waiting []Notice, follows bool) (chosen []Notice, threadID string, own bool) {
 	if slices.ContainsFunc(waiting, Notice.isNew) {
 		return only(waiting, ""), "", true
@@ -66,10 +66,10 @@ type Thread struct {
 	Key       string  // the secret part of the address at which its alerts can be acknowledged
 	Reference string  // what the service calls the first message; "": nothing, or it was not sent yet
 	First     bool    // the message begins the thread
-	Open      int     // its alerts that are open
-	Known     int     // its alerts that are acknowledged, but not resolved
-	Alerts    []Alert // all of them, if First is false
-	Words     Words   // of Message.Current, in place of the default
+	Open      int     // how many of its alerts are open
+	Known     int     // how many of its alerts are acknowledged, but not resolved
+	Alerts    []Alert // all alerts of the thread; empty if First is true
+	Words     Words   // from the templates of the channel, for Message.Current
 }
 
 // Item is an alert in a message.
@@ -86,8 +86,8 @@ type Message struct {
 	Items     []Item  // at least one; see NewMessage for their order
 	At        time.Time
 	Links     Links
-	Words     Words  // in place of the default
-	TestLine  string // who has sent the message to test its channel; "": it is no test
+	Words     Words  // from the templates of the channel; empty fields: the default
+	TestLine  string // who sent this message to test the channel; "": it is not a test
 }
 
 // Links are addresses of the dashboard and of the page that acknowledges; "" if the service does not know its own
@@ -146,8 +146,8 @@ func boolInt(b bool) int {
 
 func severityRank(s kernel.Impact) int { return slices.Index(kernel.Impacts, s) }
 
-// over reports whether the item says that the alert has ended: that is its notice, or what is true when an earlier one
-// is sent late.
+// over reports whether the item says that the alert has ended: because it has a notice of the end, or because the alert
+// ended before an earlier notice could be sent.
 func (i Item) over() bool {
 	return slices.Contains(i.Kinds, NoticeResolved) || i.Event.Lasts() && !i.ResolvedAt.IsZero()
 }
@@ -175,7 +175,7 @@ func (i Item) Title(now time.Time) string {
 	return i.Name + " " + row.one
 }
 
-// past returns what is said of one object in the past tense.
+// past puts the verb at the beginning of a predicate into the past tense: "is down" becomes "was down".
 func past(one string) string {
 	for _, verb := range [][2]string{{"is ", "was "}, {"has ", "had "}, {"does not ", "did not "}} {
 		if rest, ok := strings.CutPrefix(one, verb[0]); ok {
@@ -185,13 +185,13 @@ func past(one string) string {
 	return one
 }
 
-// words writes a duration, of at least a second.
+// words formats a duration, rounded down to seconds, as at least a second.
 func words(d time.Duration) string {
 	return kernel.FormatDuration(max(d.Truncate(time.Second), time.Second))
 }
 
-// Headline returns one line that says what the message is about: the title of its only alert, or how many there are of
-// each event. A title of a template takes its place.
+// Headline returns one line that says what the message is about: the title that a template gave it, the title of its
+// only alert, or the number of alerts of each event.
 func (m Message) Headline() string {
 	if m.Words.Title != "" {
 		return m.Words.Title
@@ -229,8 +229,8 @@ func (m Message) Headline() string {
 	return headline
 }
 
-// acknowledgedBy returns who acknowledged all alerts that the message does not say are over; "": nobody, or several
-// people.
+// acknowledgedBy returns who acknowledged all alerts of the message that have not ended. It returns "" if one of them
+// is not acknowledged, or if several people acknowledged them.
 func (m Message) acknowledgedBy() (by string) {
 	for _, i := range m.Items {
 		switch {
@@ -246,8 +246,8 @@ func (m Message) acknowledgedBy() (by string) {
 
 func (i Item) sameAs(o Item) bool { return i.Event == o.Event && i.over() == o.over() }
 
-// Lines returns a line for each of the first MaxLines alerts, and how many more there are. A message with one alert has
-// at most one line: its reason. A text of a template takes their place.
+// Lines returns a line for each of the first MaxLines alerts, and how many more alerts there are. A message with one
+// alert has at most one line: its reason. If a template gave the message a text, Lines returns the lines of that text.
 func (m Message) Lines() (lines []string, more int) {
 	if m.Words.Text != "" {
 		return strings.Split(m.Words.Text, "\n"), 0
@@ -271,7 +271,8 @@ func (m Message) Lines() (lines []string, more int) {
 // MoreLine says how many alerts a message does not list.
 func MoreLine(more int) string { return "and " + kernel.FormatNumber(more) + " more" }
 
-// detail returns the reason that goes with the last notice of the item.
+// detail returns why the alert ended if the item says that it has, or else why it began. An item that reports both has
+// the reason of the beginning.
 func (i Item) detail() string {
 	if i.over() && !i.brief() {
 		return i.EndReason
@@ -300,7 +301,7 @@ func (m Message) Severity() kernel.Impact {
 	return worst
 }
 
-// Phase is what a service that keeps an object for each thread is asked for.
+// Phase says what a service that keeps an object for each thread does with that object.
 type Phase string
 
 // The phases.
@@ -321,15 +322,16 @@ func (m Message) Phase() Phase {
 	return PhaseResolve
 }
 
-// Outdates reports whether what the first message of the thread said is not true any more: alerts were acknowledged or
-// have ended.
+// Outdates reports whether the message makes the first message of its thread untrue, because it says that alerts were
+// acknowledged or have ended.
 func (m Message) Outdates() bool {
 	return m.Thread != nil && !m.Thread.First && slices.ContainsFunc(m.Items, func(i Item) bool {
 		return i.over() || slices.Contains(i.Kinds, NoticeAcknowledged)
 	})
 }
 
-// Current returns the message that says how all alerts of the thread are now, to take the place of the first message.
+// Current returns the message that replaces the first message of the thread: it has the present states of all alerts
+// of the thread.
 func (m Message) Current() Message {
 	if m.Thread == nil || len(m.Thread.Alerts) == 0 {
 		return m
@@ -345,7 +347,7 @@ func (m Message) Current() Message {
 }
 
 // Text returns the message as plain text of several lines, of at most limit characters: the headline, a line for each
-// alert, and the links. Whatever is too long is cut, but not the links.
+// alert, and the links. Everything but the links is shortened to fit.
 func (m Message) Text(limit int) string {
 	lines, more := m.Lines()
 	if more > 0 {
@@ -373,8 +375,8 @@ func (m Message) Buttons() (all []Button) {
 	return all
 }
 
-// Details returns the address of the alert of the message, or of the list of all if it is about several; "": it is not
-// known.
+// Details returns the URL of the only alert of the message, or the URL of the list if it has several. It returns "" if
+// the service does not know its own address.
 func (m Message) Details() string {
 	if m.Links.Alerts == "" || len(m.Items) != 1 || m.Items[0].Event == ChannelTest {
 		return m.Links.Alerts
@@ -382,7 +384,7 @@ func (m Message) Details() string {
 	return m.Links.Alerts + "/" + m.Items[0].ID
 }
 
-// WithoutLinks returns the message for services that show its Buttons in a way of their own.
+// WithoutLinks returns the message without links, for services that show Buttons in their own way.
 func (m Message) WithoutLinks() Message {
 	m.Links = Links{}
 	return m

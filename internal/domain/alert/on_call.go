@@ -236,7 +236,7 @@ func (o OnCall) participant(name string) (Participant, bool) {
 	return o.Participants[i], true
 }
 
-// Check adds what is wrong with participants and overrides to bad. before are the overrides that the schedule already
+// Check adds the problems of participants and overrides to bad. before are the overrides that the schedule already
 // has: overrides that have ended may still name former participants, and new ones must not have ended. The store checks
 // that the channels exist.
 func (o OnCall) Check(bad *kernel.ValidationError, now time.Time, before []Override) {

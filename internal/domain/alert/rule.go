@@ -55,7 +55,7 @@ type Rule struct {
 // DefaultEvents are the events of a rule for which none are given.
 var DefaultEvents = []Event{MonitorDown}
 
-// Check adds what is wrong with the rule as a whole, and with whom it notifies. The store checks that what it names
+// Check adds the problems of the rule as a whole, and with whom it notifies. The store checks that what it names
 // exists.
 func (r Rule) Check(bad *kernel.ValidationError) {
 	if len(r.Events) == 0 {

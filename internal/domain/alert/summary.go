@@ -41,7 +41,7 @@ type summary struct {
 }
 
 // subjects returns what the rule is about: "a monitor tagged prod is down or is slow". Events of one kind of objects
-// share their subject. Events that the filter never matches are left out.
+// share their subject. Events that the filter never matches are omitted.
 func (s summary) subjects() (all []string) {
 	var kinds []string
 	said := make(map[string][]string)

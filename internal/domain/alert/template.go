@@ -70,16 +70,15 @@ func newTemplateMessage(channel string, m Message) TemplateMessage {
 	lines, more := m.Lines()
 	data := TemplateMessage{
 		Title: m.Headline(), Text: strings.Join(lines, "\n"), Phase: string(m.Phase()), Severity: string(m.Severity()),
-		Channel: channel,
-		Count:   len(m.Items), More: more, AcknowledgeURL: m.Links.Acknowledge, DetailsURL: m.Details(),
+		Channel: channel, Count: len(m.Items), More: more, AcknowledgeURL: m.Links.Acknowledge,
+		DetailsURL: m.Details(),
 	}
 	for _, i := range m.Items[:min(len(m.Items), MaxLines)] {
 		a := TemplateAlert{
 			Title: i.Title(m.At), Name: i.Name, Event: string(i.Event), State: string(i.State()),
-			Severity: string(i.Severity), Reason: i.Reason,
-			Page: i.PageSlug, Monitor: i.MonitorSlug, AcknowledgedBy: i.AcknowledgedBy, Tags: i.Tags,
-			OpenedAt: templateTime(i.OpenedAt),
-			Lasted:   words(m.At.Sub(i.OpenedAt)),
+			Severity: string(i.Severity), Reason: i.Reason, Page: i.PageSlug, Monitor: i.MonitorSlug,
+			AcknowledgedBy: i.AcknowledgedBy, Tags: i.Tags, OpenedAt: templateTime(i.OpenedAt),
+			Lasted: words(m.At.Sub(i.OpenedAt)),
 		}
 		if !i.ResolvedAt.IsZero() {
 			a.ResolvedAt, a.Lasted = templateTime(i.ResolvedAt), words(i.ResolvedAt.Sub(i.OpenedAt))

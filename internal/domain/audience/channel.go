@@ -58,17 +58,15 @@ type channelRules struct {
 	// signed means that each subscriber has a secret that signs its messages.
 	signed bool
 
-	// merged means that a message contains everything that is pending for the
-	// subscriber, and that notifications of a flapping monitor are delayed.
-	// Otherwise each event is a message of its own, and messages about different
+	// merged means that a message contains everything that is pending for the subscriber, and that notifications of a
+	// flapping monitor are delayed. Otherwise each event is a message of its own, and messages about different
 	// incidents do not wait for one another.
 	merged bool
 
 	// componentChanges means that each status change of a component is sent.
 	componentChanges bool
 
-	// warnings means that subscribers that an operator added can ask for the warnings of
-	// monitors.
+	// warnings means that subscribers that an operator added can ask for the warnings of monitors.
 	warnings bool
 
 	// checkTarget returns the normalised target, or adds an error to bad.
@@ -101,8 +99,8 @@ var channelTable = []channelRules{
 	},
 	{
 		channel: ChannelPush, name: "Browser", label: "subscription of a browser", secret: true, own: true,
-		hosts: pushHosts, merged: true,
-		checkTarget: checkPush, host: func(target string) string { return hostOfURL(pushEndpoint(target)) },
+		hosts: pushHosts, merged: true, checkTarget: checkPush,
+		host: func(target string) string { return hostOfURL(pushEndpoint(target)) },
 	},
 }
 
@@ -110,8 +108,7 @@ var channelTable = []channelRules{
 func chatRules(channel Channel, name string, hosts ...string) channelRules {
 	return channelRules{
 		channel: channel, name: name, label: name + " incoming-webhook URL", confirmed: true, coded: true, chat: true,
-		secret: true, hosts: hosts, merged: true,
-		checkTarget: kernel.CheckURL, host: hostOfURL,
+		secret: true, hosts: hosts, merged: true, checkTarget: kernel.CheckURL, host: hostOfURL,
 	}
 }
 
@@ -213,8 +210,7 @@ func (c Channel) AtService(target string) bool {
 // Signed reports whether each subscriber has a secret that signs its messages.
 func (c Channel) Signed() bool { r, _ := c.rules(); return r.signed }
 
-// Merged reports whether one message contains everything that is pending for a
-// subscriber.
+// Merged reports whether one message contains everything that is pending for a subscriber.
 func (c Channel) Merged() bool { return slices.Contains(MergedChannels, c) }
 
 // ComponentChanges reports whether status changes of components are sent.

@@ -12,8 +12,7 @@ import (
 // DeliveryState is the progress of a delivery.
 type DeliveryState string
 
-// The states of a delivery. The last five are final, except that a dead or expired delivery can be
-// retried by hand.
+// The states of a delivery. The last five are final, except that a dead or expired delivery can be retried by hand.
 const (
 	DeliveryPending    DeliveryState = "pending"    // waiting to be sent, or to be retried
 	DeliverySending    DeliveryState = "sending"    // claimed by a replica until the lease ends
@@ -61,9 +60,8 @@ type Delivery struct {
 	Purpose      DeliveryPurpose
 	Channel      Channel
 
-	// Deliveries with the same ordering key are sent one at a time, in the order of Position. A
-	// mail subscriber has one ordering key; a webhook subscriber has one per incident,
-	// maintenance or component.
+	// Deliveries with the same ordering key are sent one at a time, in the order of Position. A mail subscriber has one
+	// ordering key; a webhook subscriber has one per incident, maintenance or component.
 	OrderingKey string
 	Position    int64
 	// A later mail supersedes an earlier one with the same collapse key. Mails with the same
@@ -104,8 +102,7 @@ const (
 func (r SendResult) String() string {
 	return [...]string{
 		SendFailed: "failed", SendAccepted: "taken", SendRejected: "refused", SendUndeliverable: "broken",
-		SendGone:         "gone",
-		SendNotAttempted: "unsent", SendServerUnavailable: "failed",
+		SendGone: "gone", SendNotAttempted: "unsent", SendServerUnavailable: "failed",
 	}[r]
 }
 
@@ -177,11 +174,10 @@ type DeliveryPlan struct {
 	Defer time.Time
 }
 
-// PlanDeliveries plans the open deliveries with one ordering key, sorted by position. At most one
-// delivery is being sent at a time. The oldest is sent first; the others wait while it is being
-// retried, so a new delivery never causes an attempt before the back-off ends. Mails that share the
-// collapse key or the digest key of the oldest are sent as one: the newest, which includes the
-// others.
+// PlanDeliveries plans the open deliveries with one ordering key, sorted by position. At most one delivery is being
+// sent at a time. The oldest is sent first; the others wait while it is being retried, so a new delivery never causes
+// an attempt before the back-off ends. Mails that share the collapse key or the digest key of the oldest are sent as
+// one: the newest, which includes the others.
 func PlanDeliveries(open []Delivery, now time.Time) DeliveryPlan {
 	plan := DeliveryPlan{Claim: -1}
 	var live []int
@@ -245,9 +241,8 @@ func (d Delivery) sharesMessage(o Delivery) bool {
 	return d.CollapseKey == o.CollapseKey || d.DigestKey != "" && d.DigestKey == o.DigestKey
 }
 
-// DeliveryAhead returns the id of the delivery that is sent before the pending delivery with the
-// given id, or "" if that one is next, held or not found. open are the open deliveries with its
-// ordering key, as for PlanDeliveries.
+// DeliveryAhead returns the id of the delivery that is sent before the pending delivery with the given id, or "" if
+// that one is next, held or not found. open are the open deliveries with its ordering key, as for PlanDeliveries.
 func DeliveryAhead(open []Delivery, id string, now time.Time) string {
 	i := slices.IndexFunc(open, func(d Delivery) bool { return d.ID == id })
 	if i < 0 || open[i].State != DeliveryPending || open[i].HeldUntil.After(now) {
@@ -276,11 +271,10 @@ const (
 	throttleInterval = time.Hour
 )
 
-// NotificationTime returns when to send a notification about a monitor. earlier lists when its
-// previous notifications were sent, oldest first, without duplicates. The first throttleBurst
-// notifications within an hour are sent immediately and later ones once per hour, until an hour
-// passes without any. Instants more than an hour ahead come from a clock that was wrong and are
-// ignored.
+// NotificationTime returns when to send a notification about a monitor. earlier lists when its previous notifications
+// were sent, oldest first, without duplicates. The first throttleBurst notifications within an hour are sent
+// immediately and later ones once per hour, until an hour passes without any. Instants more than an hour ahead come
+// from a clock that was wrong and are ignored.
 func NotificationTime(earlier []time.Time, happened time.Time) time.Time {
 	for len(earlier) > 0 && earlier[len(earlier)-1].After(happened.Add(throttleInterval)) {
 		earlier = earlier[:len(earlier)-1]

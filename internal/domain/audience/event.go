@@ -38,8 +38,7 @@ func (e Event) AwaitsUpdate() bool {
 	return e.Kind == statuspage.EventIncidentResolved && e.UpdateID == ""
 }
 
-// EventData describes the change as of its time. It is stored with the event, so that a late
-// message is still accurate.
+// EventData describes the change as of its time. It is stored with the event, so that a late message is still accurate.
 type EventData struct {
 	Title    string                   `json:"title,omitempty"`
 	Impact   kernel.Impact            `json:"impact,omitempty"`

@@ -23,8 +23,7 @@ const (
 	// SecretOverlap is how long the old secret of a webhook stays valid after a rotation.
 	SecretOverlap = 24 * time.Hour
 
-	// RepeatMailInterval is the minimum time between two mails that the public form sends to one
-	// subscriber.
+	// RepeatMailInterval is the minimum time between two mails that the public form sends to one subscriber.
 	RepeatMailInterval = time.Hour
 
 	// TestMessageInterval is the minimum time between two test messages to one subscriber.
@@ -71,8 +70,7 @@ type Subscriber struct {
 	AddedByOperator bool // and not by a visitor of the page; events of private pages may be sent to the target
 }
 
-// Invited reports whether an operator added the subscriber and nobody has entered the address on the
-// page since.
+// Invited reports whether an operator added the subscriber and nobody has entered the address on the page since.
 func (s Subscriber) Invited() bool { return s.AddedByOperator && !s.MailedAt.After(s.CreatedAt) }
 
 // AddedBy returns who added the subscriber: "operator" or "visitor".
@@ -138,8 +136,7 @@ var SubscriberCSVHeader = []string{
 	"consent", "consent_by", "warnings",
 }
 
-// Secrets returns the secrets that sign a webhook at now: the present one, followed by the old one
-// while it is valid.
+// Secrets returns the secrets that sign a webhook at now: the present one, followed by the old one while it is valid.
 func (s Subscriber) Secrets(now time.Time) []string {
 	if s.OldSecret != "" && now.Before(s.OldSecretUntil) {
 		return []string{s.Secret, s.OldSecret}
@@ -231,8 +228,8 @@ func (n NewSubscriber) CheckSignUp() (NewSubscriber, error) {
 	if n.Channel == ChannelPush {
 		return n, nil
 	}
-	if u, err := url.Parse(n.Target); err != nil || u.Scheme != "https" || u.Port() != "" ||
-		!statuspage.ValidDomain(u.Host) {
+	u, err := url.Parse(n.Target)
+	if err != nil || u.Scheme != "https" || u.Port() != "" || !statuspage.ValidDomain(u.Host) {
 		bad := new(kernel.ValidationError)
 		bad.Add("target", "must be an https URL with a public host name, without a port")
 		return n, bad
@@ -256,8 +253,7 @@ func checkChosenComponents(bad *kernel.ValidationError, components []string) []s
 	return components
 }
 
-// NewWebhookSecret returns a secret of 24 random bytes in the form of the
-// Standard Webhooks specification.
+// NewWebhookSecret returns a secret of 24 random bytes in the form of the Standard Webhooks specification.
 func NewWebhookSecret() string {
 	raw := make([]byte, 24)
 	rand.Read(raw)

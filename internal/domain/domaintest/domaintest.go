@@ -32,8 +32,7 @@ func Gap(from, to float64) schedule.ListeningGap {
 
 func Seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
 
-// DrawGaps draws gaps of all lengths, in order and without overlap, from shortly before the
-// Epoch.
+// DrawGaps draws gaps of all lengths, in order and without overlap, from shortly before the Epoch.
 func DrawGaps(t *rapid.T) []schedule.ListeningGap {
 	var gaps []schedule.ListeningGap
 	end := At(-100 * time.Second)

@@ -16,9 +16,8 @@ const (
 // ActorKinds lists all kinds of actors.
 var ActorKinds = []ActorKind{ActorToken, ActorUser, ActorSubscriber, ActorSystem, ActorLink, ActorSlack}
 
-// Actor is the originator of a change by a client of the API, a command or a subscriber. It
-// can change only objects of its workspace, and the audit log names it. Pings, periodic work
-// and deliveries are not audited.
+// Actor is the originator of a change by a client of the API, a command or a subscriber. It can change only objects of
+// its workspace, and the audit log names it. Pings, periodic work and deliveries are not audited.
 type Actor struct {
 	Kind ActorKind
 	ID   string // of the token, the user or the subscriber; "" for the others
@@ -49,9 +48,8 @@ func (a Actor) DisplayName() string {
 	return name + map[ActorKind]string{ActorLink: byLink, ActorSlack: inSlack}[a.Kind]
 }
 
-// SystemActor returns the actor of changes that the service, or a command on its
-// database, makes in a workspace. name is the name of the command or of the part of the
-// service.
+// SystemActor returns the actor of changes that the service, or a command on its database, makes in a workspace. name
+// is the name of the command or of the part of the service.
 func SystemActor(name, workspaceID string) Actor {
 	return Actor{Kind: ActorSystem, Name: name, WorkspaceID: workspaceID}
 }

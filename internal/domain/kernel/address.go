@@ -91,9 +91,8 @@ func isHostname(name string) bool {
 	return true
 }
 
-// endsInNumber reports whether the last label of a host name is a decimal or
-// hexadecimal number. Resolvers parse such a name as an IPv4 address ("127.1",
-// "127.0.0.0x1"), and no top-level domain is a number.
+// endsInNumber reports whether the last label of a host name is a decimal or hexadecimal number. Resolvers parse such a
+// name as an IPv4 address ("127.1", "127.0.0.0x1"), and no top-level domain is a number.
 func endsInNumber(host string) bool {
 	last := host[strings.LastIndexByte(host, '.')+1:]
 	if hex, ok := strings.CutPrefix(last, "0x"); ok {

@@ -32,8 +32,7 @@ const (
 // AuditActions lists all audited actions.
 var AuditActions = []AuditAction{
 	AuditCreate, AuditUpdate, AuditDelete, AuditRotate, AuditRevoke, AuditRetry, AuditConfirm, AuditResume, AuditTest,
-	AuditExport,
-	AuditImport, AuditAcknowledge,
+	AuditExport, AuditImport, AuditAcknowledge,
 }
 
 // ObjectKind is the kind of an audited object.
@@ -71,9 +70,8 @@ const (
 // ObjectKinds lists all kinds of audited objects.
 var ObjectKinds = []ObjectKind{
 	ObjectPage, ObjectGroup, ObjectComponent, ObjectIncident, ObjectIncidentUpdate, ObjectPostmortem,
-	ObjectIncidentTemplate,
-	ObjectMaintenance, ObjectMaintenanceUpdate, ObjectAnnouncement, ObjectMonitor, ObjectSubscriber, ObjectDelivery,
-	ObjectToken, ObjectUser, ObjectMember,
+	ObjectIncidentTemplate, ObjectMaintenance, ObjectMaintenanceUpdate, ObjectAnnouncement, ObjectMonitor,
+	ObjectSubscriber, ObjectDelivery, ObjectToken, ObjectUser, ObjectMember,
 	ObjectInvitation, ObjectSession, ObjectPasskey, ObjectDatabase, ObjectAlertChannel, ObjectAlertRule, ObjectAlert,
 	ObjectSilence, ObjectOnCall,
 }
@@ -160,7 +158,7 @@ func NewAuditEntry(actor Actor, action AuditAction, before, after Auditable) (e 
 }
 
 // changedFields returns the fields whose value differs in other. For a new or deleted object, whose other is zero,
-// empty and unset fields are left out.
+// empty and unset fields are omitted.
 func changedFields(object, other AuditObject) map[string]any {
 	out := map[string]any{}
 	for name, value := range object.Fields {

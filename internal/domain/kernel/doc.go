@@ -2,7 +2,8 @@
 // reported, and the words and forms of ids, times, slugs and statuses.
 //
 // The domain is everything that Allswell decides, in types and pure functions: it does no I/O, takes the time as a
-// parameter, and uses the standard library only. It consists of seven books. Each imports only the books before it:
+// parameter, and imports only the standard library and two small packages of internal/shared: hostname, and ical for
+// calendars. It consists of seven books. Each imports only the books before it:
 //
 //   - kernel
 //   - schedule: when a ping is due, and when silence counts
@@ -28,5 +29,5 @@
 // # Statuses
 //
 // A [Status] is the state of a component, and [RankedStatuses] orders them by severity. An [Impact] is the severity of
-// an incident. A new status is one row in the table of status.go.
+// an incident. A new status is a constant and a row in [StatusTable], with its translations.
 package kernel

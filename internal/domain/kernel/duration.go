@@ -13,9 +13,8 @@ type DurationPart struct {
 	Unit  time.Duration // a day, an hour, a minute or a second
 }
 
-// SplitDuration returns d, rounded to seconds, as one or two parts of adjacent units; the rest is
-// cut off. 24 hours and 3 seconds are 1 day. Less than half a second, and negative durations, are
-// 0 seconds.
+// SplitDuration returns d, rounded to seconds, as one or two parts of adjacent units; the rest is cut off. 24 hours and
+// 3 seconds are 1 day. Less than half a second, and negative durations, are 0 seconds.
 func SplitDuration(d time.Duration) []DurationPart {
 	d = max(d, 0).Round(time.Second)
 	units := []time.Duration{24 * time.Hour, time.Hour, time.Minute, time.Second}

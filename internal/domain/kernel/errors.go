@@ -27,15 +27,13 @@ var (
 	// completely or not at all, and a failover may still discard it.
 	ErrUnknownOutcome = errors.New("the outcome of the commit is unknown")
 
-	// ErrPreconditionFailed means that an object does not meet the condition of a request. Nothing
-	// was changed.
+	// ErrPreconditionFailed means that an object does not meet the condition of a request. Nothing was changed.
 	ErrPreconditionFailed = errors.New("the precondition failed")
 
 	// ErrSMSLimit means that the limit of SMS, or of sign-ups by SMS, is reached for this UTC day. Nothing was changed.
 	ErrSMSLimit = errors.New("the daily limit of SMS is reached")
 
-	// ErrInProgress means that another request with the same idempotency key is still being
-	// processed.
+	// ErrInProgress means that another request with the same idempotency key is still being processed.
 	ErrInProgress = errors.New("a request with this idempotency key is still being answered")
 )
 
@@ -44,7 +42,7 @@ var (
 type ValidationError struct {
 	Problems []Problem
 
-	SameName string // the id of what has the name, if that is refused only because the input has UniqueName
+	SameName string // the id of the object with the same name, if only UniqueName in the input forbids a second one
 }
 
 // Add adds a problem of a field. As in gettext, the code is the English text itself, as a format of package fmt. It is

@@ -40,8 +40,7 @@ var Impacts = func() (all []Impact) {
 // index returns the row of i in impactTable. An unknown impact has the row of ImpactNone.
 func (i Impact) index() int { return max(0, slices.Index(Impacts, i)) }
 
-// Worse reports whether i is more severe than other. An impact that is not valid counts as
-// ImpactNone.
+// Worse reports whether i is more severe than other. An impact that is not valid counts as ImpactNone.
 func (i Impact) Worse(other Impact) bool { return i.index() > other.index() }
 
 // Label returns the English label.

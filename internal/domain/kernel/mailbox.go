@@ -2,8 +2,7 @@ package kernel
 
 import "strings"
 
-// mailProvider describes which addresses of a mail provider share a mailbox, besides those with a
-// "+tag".
+// mailProvider describes which addresses of a mail provider share a mailbox, besides those with a "+tag".
 type mailProvider struct {
 	domain  string // canonical domain; "": the address's own
 	ignored string // characters that are ignored in the local part
@@ -24,10 +23,9 @@ var mailProviders = map[string]mailProvider{
 	"yahoo.co.in": yahoo, "yahoo.in": yahoo, "yahoo.com.br": yahoo, "yahoo.com.au": yahoo, "yahoo.co.jp": yahoo,
 }
 
-// MailboxKey returns a key that is equal for addresses that most likely share a mailbox: the
-// address in lower case, without the tag and without characters that the provider ignores. Rate
-// limits of mail use it; it is not an address to send to or to store. Text that is not an address
-// is returned in lower case.
+// MailboxKey returns a key that is equal for addresses that most likely share a mailbox: the address in lower case,
+// without the tag and without characters that the provider ignores. Rate limits of mail use it; it is not an address to
+// send to or to store. Text that is not an address is returned in lower case.
 func MailboxKey(address string) string {
 	address = strings.ToLower(address)
 	at := strings.LastIndexByte(address, '@')

@@ -5,8 +5,7 @@ import (
 	"encoding/binary"
 )
 
-// Base62 is the alphabet of all secrets. It needs no escaping in URLs and shells, and a double
-// click selects all of it.
+// Base62 is the alphabet of all secrets. It needs no escaping in URLs and shells, and a double click selects all of it.
 const Base62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
 // Lengths of ping tokens, in characters. NewPingToken makes tokens of PingTokenLength; a monitor can also be created

@@ -8,16 +8,14 @@ import (
 	"slices"
 )
 
-// Precondition is the condition that the object of a request must meet. Every object meets the
-// zero Precondition.
+// Precondition is the condition that the object of a request must meet. Every object meets the zero Precondition.
 type Precondition struct {
 	Tags   []string // the object has one of these entity tags; nil: any
 	Exists bool     // the object exists
 	New    bool     // the object does not exist
 }
 
-// Check returns ErrPreconditionFailed unless o meets the condition. o is nil if the object does not
-// exist.
+// Check returns ErrPreconditionFailed unless o meets the condition. o is nil if the object does not exist.
 func (p Precondition) Check(o Auditable) error {
 	switch {
 	case o == nil && (p.Exists || p.Tags != nil), o != nil && p.New,

@@ -11,8 +11,8 @@ import (
 	"unicode/utf8"
 )
 
-// Problem is what is wrong with a field of a request, as data. Each surface words it: the API by Message, forms with
-// their labels, and commands with their flags.
+// Problem describes what is wrong with a field of a request, as data. Each surface words the message itself: the API
+// names the field by its key, see Message, forms by its label, and commands by its flag.
 type Problem struct {
 	Field string `json:"field"`          // its path, such as "schedule.expression"
 	Code  string `json:"code"`           // what is wrong, as a format of package fmt: see ValidationError.Add

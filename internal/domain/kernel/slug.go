@@ -10,8 +10,7 @@ import (
 // MaxSlugLength is the maximum length of a slug.
 const MaxSlugLength = 63
 
-// ValidSlug reports whether s matches [a-z0-9-]{1,63}. No id is a valid slug, because ids contain
-// an underscore.
+// ValidSlug reports whether s matches [a-z0-9-]{1,63}. No id is a valid slug, because ids contain an underscore.
 func ValidSlug(s string) bool {
 	if len(s) < 1 || len(s) > MaxSlugLength {
 		return false
@@ -59,12 +58,10 @@ func SlugOf(name, fallback string) string {
 var latinLetters = map[string]string{
 	"a": "àáâãäåāăąǎǟǡǻȁȃȧḁẚạảấầẩẫậắằẳẵặ", "ae": "æǣǽ", "b": "ƀḃḅḇ", "c": "çćĉċčƈḉ", "d": "ðďđɖɗḋḍḏḑḓ", "dz": "ǆǳ",
 	"e": "èéêëēĕėęěǝəȅȇȩḕḗḙḛḝẹẻẽếềểễệ", "f": "ƒḟ", "g": "ĝğġģǥǧǵɠḡ", "h": "ĥħȟḣḥḧḩḫẖ", "i": "ìíîïĩīĭįıǐȉȋḭḯỉị",
-	"ij": "ĳ",
-	"j":  "ĵǰ", "k": "ķĸƙǩḱḳḵ", "l": "ĺļľŀłḷḹḻḽ", "lj": "ǉ", "m": "ḿṁṃ", "n": "ñńņňŉŋǹɲṅṇṉṋ", "nj": "ǌ",
+	"ij": "ĳ", "j": "ĵǰ", "k": "ķĸƙǩḱḳḵ", "l": "ĺļľŀłḷḹḻḽ", "lj": "ǉ", "m": "ḿṁṃ", "n": "ñńņňŉŋǹɲṅṇṉṋ", "nj": "ǌ",
 	"o": "òóôõöøōŏőơǒǫǭǿȍȏȫȭȯȱɔṍṏṑṓọỏốồổỗộớờởỡợ", "oe": "œ", "p": "ƥṕṗ", "r": "ŕŗřȑȓṙṛṝṟ", "s": "śŝşšſșṡṣṥṧṩẛ",
-	"ss": "ß",
-	"t":  "ţťŧƭțṫṭṯṱẗ", "th": "þ", "u": "ùúûüũūŭůűųưǔǖǘǚǜȕȗṳṵṷṹṻụủứừửữự", "v": "ṽṿ", "w": "ŵẁẃẅẇẉẘ", "x": "ẋẍ",
-	"y": "ýÿŷƴȳẏẙỳỵỷỹ", "z": "źżžƶẑẓẕ", "": "'’",
+	"ss": "ß", "t": "ţťŧƭțṫṭṯṱẗ", "th": "þ", "u": "ùúûüũūŭůűųưǔǖǘǚǜȕȗṳṵṷṹṻụủứừửữự", "v": "ṽṿ", "w": "ŵẁẃẅẇẉẘ",
+	"x": "ẋẍ", "y": "ýÿŷƴȳẏẙỳỵỷỹ", "z": "źżžƶẑẓẕ", "": "'’",
 }
 
 // latin replaces latinLetters.

@@ -9,8 +9,7 @@ const TimeFormat = "2006-01-02T15:04:05.000Z"
 // FormatTime formats t in TimeFormat, in UTC, truncated to milliseconds.
 func FormatTime(t time.Time) string { return t.UTC().Format(TimeFormat) }
 
-// Later returns the later of two instants. The zero Time, which means never, is earlier than any
-// other.
+// Later returns the later of two instants. The zero Time, which means never, is earlier than any other.
 func Later(a, b time.Time) time.Time {
 	if a.After(b) {
 		return a

@@ -23,8 +23,7 @@ type Icon struct {
 	Sign string // the data of an SVG path, drawn on Body
 }
 
-// Bar is the appearance of a day in the history of a component, by the worst status of the
-// day.
+// Bar is the appearance of a day in the history of a component, by the worst status of the day.
 type Bar struct {
 	Class string // CSS class, one letter; "" for operational days, which are the most frequent
 	Fill  Shades

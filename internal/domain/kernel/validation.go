@@ -104,8 +104,7 @@ func disruptsText(r rune) bool {
 	return unicode.In(r, unicode.Cc, unicode.Zl, unicode.Zp, unicode.Bidi_Control, unicode.Noncharacter_Code_Point)
 }
 
-// isVisible reports whether r can be seen on its own: a link with invisible text cannot be
-// followed.
+// isVisible reports whether r can be seen on its own: a link with invisible text cannot be followed.
 func isVisible(r rune) bool {
 	const brailleBlank = '\u2800'
 	return r != brailleBlank && !unicode.IsSpace(r) &&

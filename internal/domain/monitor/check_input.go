@@ -27,7 +27,7 @@ func (c CheckSpec) WithDefaults(interval time.Duration) CheckSpec {
 	return c
 }
 
-// addInvalidCheck adds what is wrong with the fields of a check that depend on each other. Unchanged fields are not
+// addInvalidCheck adds the problems of the fields of a check that depend on each other. Unchanged fields are not
 // checked.
 func (m MonitorConfig) addInvalidCheck(before *MonitorConfig, bad *kernel.ValidationError) {
 	c, interval := m.Check, m.Interval

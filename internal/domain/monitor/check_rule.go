@@ -8,7 +8,7 @@ import (
 	"github.com/allswell/allswell/internal/domain/schedule"
 )
 
-// Conditions of a check, whose monitor is up; see Monitor.Condition.
+// Display states of checks that are not down; see Monitor.DisplayState.
 const (
 	MonitorFailing    MonitorState = "failing"    // the last results failed, fewer than the threshold
 	MonitorSlow       MonitorState = "slow"       // it is up, and its component degraded
@@ -55,8 +55,8 @@ func (m MonitorConfig) ForgetsResults() bool {
 
 func (r CheckRound) isZero() bool { return len(r.Failed) == 0 && len(r.Unknown) == 0 && !r.Counted }
 
-// checkCondition is Condition of a check that is enabled and up.
-func (m Monitor) checkCondition() MonitorState {
+// checkDisplayState returns the DisplayState of a check that is enabled and not down.
+func (m Monitor) checkDisplayState() MonitorState {
 	switch {
 	case m.CheckState.Late:
 		return MonitorLate

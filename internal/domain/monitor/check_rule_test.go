@@ -98,7 +98,7 @@ func TestCheckRule(t *testing.T) {
 				r.Replica, r.Location = "b", "there"
 			}
 			m.ApplyCheckResult(r, view)
-			got = append(got, string(m.Condition()))
+			got = append(got, string(m.DisplayState()))
 			view.Now = view.Now.Add(time.Minute)
 		}
 		if got := strings.Join(got, " "); got != c.want {

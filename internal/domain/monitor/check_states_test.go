@@ -18,8 +18,8 @@ func describeCheck(m monitor.Monitor, e monitor.CheckEffect) string {
 		}
 	}
 	s, since := m.CheckState, func(t time.Time) string { return t.UTC().Format("15:04:05") }
-	say(true, "%s", m.Condition())
-	say(m.State == monitor.MonitorDown && m.Condition() != monitor.MonitorDown, "in an outage")
+	say(true, "%s", m.DisplayState())
+	say(m.State == monitor.MonitorDown && m.DisplayState() != monitor.MonitorDown, "in an outage")
 	say(m.ConsecutiveFailures > 0, "%d failed", m.ConsecutiveFailures)
 	say(m.FailuresSuppressed, "below a parent")
 	say(s.Good > 0, "%d good", s.Good)

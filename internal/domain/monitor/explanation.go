@@ -31,7 +31,7 @@ type Extension struct {
 
 // Explanation says why a monitor has its state.
 type Explanation struct {
-	State        MonitorState // one of MonitorConditions
+	State        MonitorState // one of DisplayStates
 	PausedUntil  time.Time    // when a disabled monitor is enabled again; zero: not by itself
 	AsOf         time.Time
 	LastPingAt   time.Time // zero: never pinged
@@ -69,9 +69,8 @@ type Explanation struct {
 // Monitor.ApplyTick. t.Instant is ignored. DownAt assumes that every check takes place.
 func (m Monitor) Explain(t Tick) Explanation {
 	e := Explanation{
-		State: m.Condition(), PausedUntil: m.PausedUntil, AsOf: t.AsOf, LastPingAt: m.LastPingAt,
-		WaitingSince: m.WaitingSince, Interval: m.Interval,
-		Cron: m.Cron, Grace: m.Grace,
+		State: m.DisplayState(), PausedUntil: m.PausedUntil, AsOf: t.AsOf, LastPingAt: m.LastPingAt,
+		WaitingSince: m.WaitingSince, Interval: m.Interval, Cron: m.Cron, Grace: m.Grace,
 		DueAt: m.DueAt(t.Gaps), Failures: m.ConsecutiveFailures, Threshold: m.Threshold(t.Threshold), Period: t.Period,
 		CountedAt: m.TickedAt, DownAt: m.downAt(t), RunDueAt: m.RunDueAt, Warned: m.Warned,
 		Type: m.Type, Check: m.CheckState, RecoveryThreshold: m.Check.RecoveryThreshold,

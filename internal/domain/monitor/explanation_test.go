@@ -58,8 +58,8 @@ func TestExplanationFollowsTheRule(t *testing.T) {
 		}
 		tick.AsOf = now
 		e := m.Explain(tick)
-		if e.State != m.Condition() || !e.DueAt.Equal(m.DueAt(gaps)) {
-			t.Fatalf("%s, due %v; the monitor is %s, due %v", e.State, e.DueAt, m.Condition(), m.DueAt(gaps))
+		if e.State != m.DisplayState() || !e.DueAt.Equal(m.DueAt(gaps)) {
+			t.Fatalf("%s, due %v; the monitor is %s, due %v", e.State, e.DueAt, m.DisplayState(), m.DueAt(gaps))
 		}
 		if !e.DueAt.IsZero() {
 			due := e.ExpectedAt.Add(m.Grace)
@@ -166,7 +166,7 @@ func TestExplanationSentences(t *testing.T) {
 		if got := strings.Join(e.Sentences(clockTime), " "); got != c.want {
 			t.Errorf("%s:\ngot  %s\nwant %s", name, got, c.want)
 		}
-		if !slices.Contains(monitor.MonitorConditions, e.State) {
+		if !slices.Contains(monitor.DisplayStates, e.State) {
 			t.Errorf("%s: state %q", name, e.State)
 		}
 	}

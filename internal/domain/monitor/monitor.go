@@ -20,21 +20,21 @@ const (
 // MonitorStates lists all valid states.
 var MonitorStates = []MonitorState{MonitorUp, MonitorDown}
 
-// Conditions of monitors, by which lists are limited like by their states. Such a monitor is up.
+// Display states of monitors that are up or disabled. See Monitor.DisplayState.
 const (
 	MonitorWaiting  MonitorState = "waiting"  // enabled and never pinged
 	MonitorDisabled MonitorState = "disabled" // not enabled
-	// the last tick found it overdue, or the next result of its check; see Monitor.Condition
+	// its ping or the result of its check was overdue at the last tick, but it is not down
 	MonitorLate MonitorState = "late"
 )
 
-// MonitorConditions lists the results of Monitor.Condition, the most urgent first.
-var MonitorConditions = []MonitorState{
+// DisplayStates lists the results of Monitor.DisplayState, the most urgent first.
+var DisplayStates = []MonitorState{
 	MonitorDown, MonitorLate, MonitorFailing, MonitorUnknown, MonitorSlow, MonitorSuppressed, MonitorWaiting, MonitorUp,
 	MonitorDisabled,
 }
 
-// MonitorFilterStates are the states and conditions by which lists of monitors are limited.
+// MonitorFilterStates are the states by which the API can filter lists of monitors.
 var MonitorFilterStates = []MonitorState{
 	MonitorUp, MonitorDown, MonitorLate, MonitorUnknown, MonitorWaiting, MonitorDisabled,
 }
@@ -140,15 +140,15 @@ type Outage struct {
 	EndReason   string    // see OutageEndReason.String, if requested; "": ongoing, or longer ago than events are kept
 }
 
-// Condition returns which of the MonitorConditions describes the monitor.
-func (m Monitor) Condition() MonitorState {
+// DisplayState returns the state that lists and screens show: one of DisplayStates.
+func (m Monitor) DisplayState() MonitorState {
 	switch {
 	case !m.Enabled:
 		return MonitorDisabled
 	case m.State == MonitorDown:
 		return MonitorDown
 	case m.IsCheck():
-		return m.checkCondition()
+		return m.checkDisplayState()
 	case m.WaitingSince.IsZero():
 		return MonitorWaiting
 	case m.ConsecutiveFailures > 0:

@@ -94,10 +94,9 @@ func defaultGrace(cron schedule.Cron) time.Duration {
 	return DefaultCronGrace
 }
 
-// DefaultDownStatus returns the down status of a new monitor. One silent job of several does not
-// make its component a major outage, so a monitor that shares a component gets
-// StatusPartialOutage. others is the number of other monitors of the component; componentID is ""
-// for a monitor without a component.
+// DefaultDownStatus returns the down status of a new monitor. One silent job of several does not make its component a
+// major outage, so a monitor that shares a component gets StatusPartialOutage. others is the number of other monitors
+// of the component; componentID is "" for a monitor without a component.
 func DefaultDownStatus(componentID string, others int) kernel.Status {
 	if componentID != "" && others == 0 {
 		return kernel.StatusMajorOutage
@@ -137,7 +136,7 @@ func (m *Monitor) Follow(before Monitor, now time.Time) {
 	m.dropWarned()
 }
 
-// AddInvalid adds what is wrong with fields that depend on each other. Fields that are the same in before are not
+// AddInvalid adds the problems of fields that depend on each other. Fields that are the same in before are not
 // checked; nil: the monitor is new.
 func (m MonitorConfig) AddInvalid(before *MonitorConfig, now time.Time, bad *kernel.ValidationError) {
 	was := MonitorConfig{}

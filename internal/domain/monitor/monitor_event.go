@@ -34,7 +34,6 @@ type MonitorEventData struct {
 func NewMonitorEvent(kind statuspage.EventKind, m Monitor, o Outage, reason string, now time.Time) MonitorEvent {
 	return MonitorEvent{
 		ID: kernel.NewID(kernel.PrefixEvent, now), WorkspaceID: m.WorkspaceID, MonitorID: m.ID, OutageID: o.ID,
-		Kind: kind,
-		Data: MonitorEventData{Name: m.Name, SilentSince: o.SilentSince, Reason: reason}, CreatedAt: now,
+		Kind: kind, Data: MonitorEventData{Name: m.Name, SilentSince: o.SilentSince, Reason: reason}, CreatedAt: now,
 	}
 }

@@ -96,12 +96,12 @@ func (w *checkWorld) finish(now time.Time) {
 		case r.by.lies, inside([]schedule.ListeningGap{w.broken}, now):
 			result.Status = monitor.CheckFailed
 		}
-		before := m.Condition()
+		before := m.DisplayState()
 		e := m.ApplyCheckResult(result, monitor.CheckView{Now: w.clock(now), Threshold: 3, Replicas: w.alive(now)})
 		if w.retry = e.Retry; !e.RecheckBy.IsZero() && e.RecheckBy.Before(m.NextCheckAt) {
 			m.NextCheckAt = e.RecheckBy
 		}
-		if condition := m.Condition(); condition != before {
+		if condition := m.DisplayState(); condition != before {
 			w.log = append(w.log,
 				fmt.Sprintf("%v %s by %s: %s", now.Sub(domaintest.Epoch), result.Status, r.by.name, condition))
 		}

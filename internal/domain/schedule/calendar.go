@@ -19,7 +19,7 @@ import (
 // time is hour:minute:second or hour:minute. A component is * or a list of numbers and ranges (8..18), with repetitions
 // after a slash. All of it has to match.
 //
-// When the clock of the zone changes, times that are skipped are left out, and of times that are repeated the first
+// When the clock of the zone changes, times that are skipped are omitted, and of times that are repeated the first
 // ones count, as with systemd.
 func NewCalendar(expression, zone string) Cron {
 	lines := scheduleLines(expression)

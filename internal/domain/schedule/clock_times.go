@@ -74,8 +74,8 @@ func (c clockTimes) next(after time.Time, zone *time.Location) time.Time {
 			switch change := offset - before; {
 			case c.change == changeMakesUp && change.Abs() >= maxClockChange:
 			case c.change == changeMakesUp && change > 0 && at.Equal(start): // the clock skips the times in between
-				if skipped := c.from(start.UTC().Add(before)); !skipped.IsZero() &&
-					skipped.Before(start.UTC().Add(offset)) {
+				skipped := c.from(start.UTC().Add(before))
+				if !skipped.IsZero() && skipped.Before(start.UTC().Add(offset)) {
 					return start.UTC()
 				}
 			case change < 0: // until then it repeats times

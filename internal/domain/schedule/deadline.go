@@ -11,8 +11,7 @@ import (
 const LongGap = 30 * time.Second
 
 const (
-	// retryPause is the longest pause between two retries of a job, which follow after 1, 2, 4, 8
-	// and 16 seconds.
+	// retryPause is the longest pause between two retries of a job, which follow after 1, 2, 4, 8 and 16 seconds.
 	retryPause = 16 * time.Second
 
 	// PingDelay is how late a punctual job's ping may arrive, because the job takes time to start
@@ -42,20 +41,19 @@ type PingWait struct {
 	SuppressedUntil time.Time     // end of the component's maintenance, past or planned; zero: none
 }
 
-// Deadline returns the instant after which silence counts as a failure. gaps are the recorded
-// listening gaps, in order and without overlap; gaps before the wait have no effect. An additional
-// gap never makes the deadline earlier.
+// Deadline returns the instant after which silence counts as a failure. gaps are the recorded listening gaps, in order
+// and without overlap; gaps before the wait have no effect. An additional gap never makes the deadline earlier.
 //
 // docs/deadlines.md has the rule, and docs/decisions/0013-gaps-and-deadlines.md the reasons.
 func (w PingWait) Deadline(gaps []ListeningGap) time.Time {
-	due := w.deadlineFrom(w.Since, gaps)
+	deadline := w.deadlineFrom(w.Since, gaps)
 	if w.RejectedAt.After(w.Since) {
-		due = kernel.Later(due, w.deadlineFrom(w.RejectedAt, gaps))
+		deadline = kernel.Later(deadline, w.deadlineFrom(w.RejectedAt, gaps))
 	}
 	if w.SuppressedUntil.After(w.Since) {
-		due = kernel.Later(due, w.deadlineFrom(w.SuppressedUntil, gaps))
+		deadline = kernel.Later(deadline, w.deadlineFrom(w.SuppressedUntil, gaps))
 	}
-	return due
+	return deadline
 }
 
 // DueAt returns when the ping is due, without the grace and regardless of gaps, rejected pings and maintenance.
@@ -69,7 +67,7 @@ func (w PingWait) Next(after time.Time) time.Time {
 	return after.Add(w.Interval) // also of a Cron that is not valid, which is never saved
 }
 
-// deadlineFrom applies the rule of PingWait.Deadline from one sign of life.
+// deadlineFrom returns the deadline counted from one sign of life, by the rule of PingWait.Deadline.
 func (w PingWait) deadlineFrom(since time.Time, gaps []ListeningGap) time.Time {
 	if w.Cron.IsZero() {
 		return w.intervalDeadline(since, gaps)
@@ -87,15 +85,15 @@ func (w PingWait) deadlineFrom(since time.Time, gaps []ListeningGap) time.Time {
 		}
 		due = w.Next(end)
 	}
-	late := due.Add(w.Grace)
+	deadline := due.Add(w.Grace)
 	limit := w.Next(due).Add(w.Grace)
 	for _, span := range spans {
-		if span.From.After(late.Add(PingDelay)) {
+		if span.From.After(deadline.Add(PingDelay)) {
 			break
 		}
-		late = kernel.Later(late, kernel.Earlier(RetryDeadline(span), limit))
+		deadline = kernel.Later(deadline, kernel.Earlier(RetryDeadline(span), limit))
 	}
-	return late
+	return deadline
 }
 
 // JoinGaps returns the gaps that end after an instant. Gaps less than one retry pause apart count as one.
@@ -112,15 +110,15 @@ func JoinGaps(gaps []ListeningGap, since time.Time) (spans []ListeningGap) {
 	return spans
 }
 
-// RetryDeadline returns until when a ping that first failed in a gap arrives.
+// RetryDeadline returns the time by which a ping arrives that failed in a gap and is retried.
 func RetryDeadline(gap ListeningGap) time.Time {
 	return gap.To.Add(min(gap.Len(), LongGap) + time.Second)
 }
 
-// intervalDeadline applies the rule of PingWait.Deadline for intervals from one sign of life.
+// intervalDeadline is deadlineFrom for a monitor with an interval.
 func (w PingWait) intervalDeadline(since time.Time, gaps []ListeningGap) time.Time {
 	interval := w.Interval + w.Grace
-	due := since.Add(interval)
+	deadline := since.Add(interval)
 	expected := since.Add(max(0, w.Interval/2-w.Grace)) // always before the end of a later grant
 	missed := time.Duration(0)
 	var span ListeningGap // the gap, joined with the gaps right before it
@@ -128,8 +126,8 @@ func (w PingWait) intervalDeadline(since time.Time, gaps []ListeningGap) time.Ti
 		if !gap.To.After(since) {
 			continue
 		}
-		if gap.From.After(due.Add(PingDelay)) {
-			break // the ping was due before this gap
+		if gap.From.After(deadline.Add(PingDelay)) {
+			break // the deadline passed before this gap
 		}
 		if span.To.IsZero() || gap.From.Sub(span.To) >= retryPause {
 			span.From = gap.From
@@ -137,10 +135,10 @@ func (w PingWait) intervalDeadline(since time.Time, gaps []ListeningGap) time.Ti
 		span.To = gap.To
 		missed += gap.To.Sub(kernel.Later(gap.From, since))
 		limit := since.Add(2*interval + missed)
-		due = kernel.Later(due, kernel.Earlier(RetryDeadline(span), limit))
+		deadline = kernel.Later(deadline, kernel.Earlier(RetryDeadline(span), limit))
 		if span.Len() >= LongGap && span.To.After(expected) {
-			due = kernel.Later(due, kernel.Earlier(span.To.Add(interval), limit))
+			deadline = kernel.Later(deadline, kernel.Earlier(span.To.Add(interval), limit))
 		}
 	}
-	return due
+	return deadline
 }

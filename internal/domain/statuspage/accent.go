@@ -109,9 +109,8 @@ func contrast(a, b colour) float64 {
 	return (max(x, y) + 0.05) / (min(x, y) + 0.05)
 }
 
-// oklab is a colour in the Oklab colour space: its lightness, from 0 to 1, and two
-// components that determine hue and chroma (Björn Ottosson, "A perceptual color
-// space for image processing").
+// oklab is a colour in the Oklab colour space: its lightness, from 0 to 1, and two components that determine hue and
+// chroma (Björn Ottosson, "A perceptual color space for image processing").
 type oklab struct{ l, a, b float64 }
 
 func (c colour) oklab() oklab {
@@ -126,8 +125,7 @@ func (c colour) oklab() oklab {
 	}
 }
 
-// colour returns the nearest sRGB colour with the same hue and lightness. It
-// reduces the chroma as far as necessary.
+// colour returns the nearest sRGB colour with the same hue and lightness. It reduces the chroma as far as necessary.
 func (o oklab) colour() colour {
 	const steps = 50
 	for i := range steps {

@@ -45,8 +45,7 @@ func (a Announcement) Over(now time.Time) bool {
 	return !a.ShownUntil.IsZero() && !now.Before(a.ShownUntil)
 }
 
-// shownAnnouncements returns the announcements that are shown at now: warnings first, and then the latest
-// first.
+// shownAnnouncements returns the announcements that are shown at now: warnings first, and then the latest first.
 func shownAnnouncements(all []Announcement, now time.Time) []Announcement {
 	shown := slices.DeleteFunc(slices.Clone(all), func(a Announcement) bool { return !a.Shown(now) })
 	rank := func(a Announcement) int { return slices.Index(AnnouncementLevels, a.Level) }
@@ -56,8 +55,7 @@ func shownAnnouncements(all []Announcement, now time.Time) []Announcement {
 	return shown
 }
 
-// NextAnnouncementChange returns the next instant after now at which the shown announcements
-// change, or the zero Time.
+// NextAnnouncementChange returns the next instant after now at which the shown announcements change, or the zero Time.
 func NextAnnouncementChange(all []Announcement, now time.Time) (next time.Time) {
 	for _, a := range all {
 		for _, t := range []time.Time{a.ShownFrom, a.ShownUntil} {

@@ -7,9 +7,8 @@ import (
 	"github.com/allswell/allswell/internal/domain/kernel"
 )
 
-// Cause is a reason why a component differs from its baseline: an outage of a monitor, an
-// incident, or a running maintenance. Setting a component's status by hand acknowledges its
-// causes, and an acknowledged cause has no effect.
+// Cause is a reason why a component differs from its baseline: an outage of a monitor, an incident, or a running
+// maintenance. Setting a component's status by hand acknowledges its causes, and an acknowledged cause has no effect.
 type Cause struct {
 	Source       string // id of the outage, incident or maintenance
 	Status       kernel.Status

@@ -19,16 +19,14 @@ const (
 	// than DomainCheckInterval, and the time until a check that got no DNS response is repeated.
 	DomainFirstInterval = time.Hour
 
-	// DomainGrace is how long a verified domain is served after a check first found its record
-	// missing.
+	// DomainGrace is how long a verified domain is served after a check first found its record missing.
 	DomainGrace = 7 * 24 * time.Hour
 
 	// DomainCheckPause is the minimum time between two checks of one page that users request.
 	DomainCheckPause = 10 * time.Second
 )
 
-// The name of the TXT record is domainChallenge followed by the domain; its value is domainProof
-// followed by a token.
+// The name of the TXT record is domainChallenge followed by the domain; its value is domainProof followed by a token.
 const (
 	domainChallenge = "_allswell-challenge."
 	domainProof     = "allswell-verification="
@@ -63,8 +61,7 @@ const (
 // DomainResults lists the results of domain checks, without DomainUnchecked.
 var DomainResults = []DomainResult{DomainFound, DomainMissing, DomainNoAnswer, DomainUsedByOther}
 
-// DomainClaim is the state of a page's claim to its Domain. It is zero for a page without a
-// domain.
+// DomainClaim is the state of a page's claim to its Domain. It is zero for a page without a domain.
 type DomainClaim struct {
 	ClaimedAt  time.Time // when the domain was set
 	VerifiedAt time.Time // since when the page is served at the domain; zero: not verified
@@ -85,9 +82,8 @@ func NewTrustedDomainClaim(now time.Time) DomainClaim {
 // Trusted reports whether the claim needs no verification.
 func (c DomainClaim) Trusted() bool { return !c.VerifiedAt.IsZero() && c.CheckAt.IsZero() }
 
-// ReleaseAt returns when the grace period of a failing domain ends. The first check from then on
-// that finds the record missing releases the domain. It returns the zero Time if the domain is not
-// failing.
+// ReleaseAt returns when the grace period of a failing domain ends. The first check from then on that finds the record
+// missing releases the domain. It returns the zero Time if the domain is not failing.
 func (c DomainClaim) ReleaseAt() time.Time {
 	if c.FailedAt.IsZero() {
 		return time.Time{}
@@ -158,23 +154,20 @@ func NewDomainRecord(pageID, domain string) DomainRecord {
 	return DomainRecord{Name: domainChallenge + domain, Value: domainProof + token}
 }
 
-// Matches reports whether one of the given TXT values is the record's, ignoring surrounding white
-// space.
+// Matches reports whether one of the given TXT values is the record's, ignoring surrounding white space.
 func (r DomainRecord) Matches(values []string) bool {
 	return slices.ContainsFunc(values, func(v string) bool { return strings.TrimSpace(v) == r.Value })
 }
 
-// Hosts are the host names of the installation itself, which pages cannot use as their domains.
-// With the zero Hosts, which belongs to an installation without a base URL, no page can have a
-// domain.
+// Hosts are the host names of the installation itself, which pages cannot use as their domains. With the zero Hosts,
+// which belongs to an installation without a base URL, no page can have a domain.
 type Hosts struct {
 	base string
 	own  map[string]bool
 }
 
-// NewHosts returns the hosts of an installation: the host of its base URL, or "" if none is set,
-// and its other names. Names have the form of a Host header, in ASCII; case, port and a trailing
-// dot are ignored.
+// NewHosts returns the hosts of an installation: the host of its base URL, or "" if none is set, and its other names.
+// Names have the form of a Host header, in ASCII; case, port and a trailing dot are ignored.
 func NewHosts(base string, others ...string) Hosts {
 	h := Hosts{base: HostName(base)}
 	for _, name := range append(others, base) {

@@ -67,7 +67,7 @@ type DomainLookup struct {
 }
 
 // NewDomainLookup compares the answers for a domain and for the host of the base URL. The domain points to the
-// installation if both names end in the same one, or if the host has all its addresses. Private addresses are left out
+// installation if both names end in the same one, or if the host has all its addresses. Private addresses are omitted
 // unless the host has such addresses too, so that a domain reveals nothing about the network of the installation.
 func NewDomainLookup(domain, host ResolvedHost) DomainLookup {
 	l := DomainLookup{

@@ -29,9 +29,9 @@ const (
 // SubscriberEvents lists all kinds of events that subscribers are notified of.
 var SubscriberEvents = []EventKind{
 	EventIncidentCreated, EventIncidentUpdated, EventIncidentResolved, EventIncidentPostmortem,
-	EventComponentStatusChanged,
-	EventMaintenanceScheduled, EventMaintenanceReminder, EventMaintenanceBegun, EventMaintenanceUpdated,
-	EventMaintenanceEnded, EventMaintenanceCancelled, EventMonitorWarning, EventMonitorWarningEnded,
+	EventComponentStatusChanged, EventMaintenanceScheduled, EventMaintenanceReminder, EventMaintenanceBegun,
+	EventMaintenanceUpdated, EventMaintenanceEnded, EventMaintenanceCancelled, EventMonitorWarning,
+	EventMonitorWarningEnded,
 }
 
 // AboutWarning reports whether events of the kind are about a warning.

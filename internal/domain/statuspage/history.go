@@ -13,16 +13,14 @@ import (
 // HistoryDays is how many days a component's history shows, including today.
 const HistoryDays = 90
 
-// StatusChange is a change of a component's effective status. The stored changes of a component
-// cover its whole life.
+// StatusChange is a change of a component's effective status. The stored changes of a component cover its whole life.
 type StatusChange struct {
 	At     time.Time
 	Status kernel.Status
 }
 
-// StatusDurations is the time spent in each status. Aliases count as the status that they
-// stand for. Time whose status is not known counts as StatusUnknown; time before the
-// component existed does not count.
+// StatusDurations is the time spent in each status. Aliases count as the status that they stand for. Time whose status
+// is not known counts as StatusUnknown; time before the component existed does not count.
 type StatusDurations [len(kernel.StatusTable)]time.Duration
 
 // DurationsOf returns the given durations.
@@ -68,9 +66,8 @@ func (d StatusDurations) Known() (sum time.Duration) {
 // Empty reports whether there is no time in any status.
 func (d StatusDurations) Empty() bool { return d == StatusDurations{} }
 
-// Uptime returns the share of the known time that was up, from 0 to 1: time in a
-// status counts as down by its Downtime, and unknown time is left out. ok is false
-// if nothing is known.
+// Uptime returns the share of the known time that was up, from 0 to 1: time in a status counts as down by its Downtime,
+// and unknown time is omitted. ok is false if nothing is known.
 func (d StatusDurations) Uptime() (share float64, ok bool) {
 	known := d.Known()
 	if known <= 0 {
@@ -83,12 +80,10 @@ func (d StatusDurations) Uptime() (share float64, ok bool) {
 	return 1 - down/float64(known), true
 }
 
-// UptimeDecimals is the number of decimals of every uptime in percent that people read. 100 has
-// none.
+// UptimeDecimals is the number of decimals of every uptime in percent that people read. 100 has none.
 const UptimeDecimals = 2
 
-// UptimePercent returns share in percent, rounded down to the given number of decimals. It is 100
-// only if share is 1.
+// UptimePercent returns share in percent, rounded down to the given number of decimals. It is 100 only if share is 1.
 func UptimePercent(share float64, decimals int) float64 {
 	scale := math.Pow(10, float64(decimals))
 	// The small fraction compensates for floating-point errors: 0.9995 is 99.95, not 99.94.
@@ -116,8 +111,7 @@ type DayStatus struct {
 	StatusDurations
 }
 
-// History is the last HistoryDays days of a component, a group or a page, oldest first. The last
-// day is today.
+// History is the last HistoryDays days of a component, a group or a page, oldest first. The last day is today.
 type History []DayStatus
 
 // Last returns the total of the last n days.

@@ -64,8 +64,7 @@ type Incident struct {
 
 	Impact kernel.Impact
 
-	// ImpactDerived is set until a person gives the impact. Until then it follows the components: see
-	// DeriveImpact.
+	// ImpactDerived is set until a person gives the impact. Until then it follows the components: see DeriveImpact.
 	ImpactDerived bool
 
 	State      IncidentState
@@ -197,8 +196,7 @@ func (i Incident) EffectiveStatus(a AffectedComponent) kernel.Status {
 	return a.Status
 }
 
-// impactOfAffected returns the impact of the worst status of an incident's components that are not
-// hidden.
+// impactOfAffected returns the impact of the worst status of an incident's components that are not hidden.
 func impactOfAffected(affected []AffectedComponent) kernel.Impact {
 	worst := kernel.StatusOperational
 	for _, a := range affected {
@@ -209,8 +207,7 @@ func impactOfAffected(affected []AffectedComponent) kernel.Impact {
 	return kernel.ImpactOf(worst)
 }
 
-// EffectiveState returns the state that people see: IncidentResolved if the incident is
-// resolved, and State otherwise.
+// EffectiveState returns the state that people see: IncidentResolved if the incident is resolved, and State otherwise.
 func (i Incident) EffectiveState() IncidentState {
 	if i.Resolved {
 		return IncidentResolved

@@ -17,7 +17,7 @@ func (i Incident) checkSpan(bad *kernel.ValidationError) {
 	case i.ResolvedAt.IsZero():
 		return
 	case i.CreatedAt.IsZero():
-		bad.Add("resolved_at", "The time of the end requires that of the beginning.")
+		bad.Add("resolved_at", "The time of the end requires the time of the beginning.")
 	case i.ResolvedAt.Before(i.CreatedAt):
 		bad.Add("resolved_at", "The time must not be before the beginning.")
 	}
@@ -78,7 +78,7 @@ func (i Incident) checkAt(at time.Time, newest *IncidentUpdate, now time.Time, b
 	case at.Before(i.CreatedAt):
 		bad.Add("at", "The time must not be before the beginning of the incident.")
 	case newest != nil && at.Before(newest.CreatedAt):
-		bad.Add("at", "The time must not be before that of the newest update.")
+		bad.Add("at", "The time must not be before the time of the newest update.")
 	}
 }
 

@@ -126,7 +126,7 @@ func (i *Incident) follow(before Incident, at, now time.Time) {
 	}
 }
 
-// check adds what is wrong with the fields that were changed. The store checks that components exist.
+// check adds the problems of the fields that were changed. The store checks that components exist.
 func (i Incident) check(before Incident, bad *kernel.ValidationError) {
 	if i.Title != before.Title {
 		kernel.CheckText(bad, "title", i.Title, kernel.MaxTitleLength)

@@ -13,7 +13,7 @@ func CheckMessage(message string) error {
 	return bad.Err()
 }
 
-// check adds what is wrong with the message, if there is one.
+// check adds the problems of the message, if there is one.
 func (u IncidentUpdate) check(bad *kernel.ValidationError) {
 	if u.Message != "" {
 		kernel.CheckText(bad, "message", u.Message, kernel.MaxMessageLength)

@@ -110,8 +110,7 @@ func (m Maintenance) Running() bool {
 	return m.State == MaintenanceInProgress || m.State == MaintenanceVerifying
 }
 
-// NextTransitionAt returns when Advance will next change the maintenance, or the zero Time if
-// never.
+// NextTransitionAt returns when Advance will next change the maintenance, or the zero Time if never.
 func (m Maintenance) NextTransitionAt() time.Time {
 	switch {
 	case m.State == MaintenanceCompleted:

@@ -58,10 +58,9 @@ func ASCIIDomain(domain string) string {
 	return ascii
 }
 
-// ValidDomain reports whether s is a host name that can be public, in the form of a Host header:
-// lower case, with at least two labels of letters, digits and hyphens. Internationalized names are
-// in ASCII (xn--…). IP addresses are not valid in any notation that browsers accept
-// (127.0.0.1, 127.1, 0x7f.1), and neither are names under localhost.
+// ValidDomain reports whether s is a host name that can be public, in the form of a Host header: lower case, with at
+// least two labels of letters, digits and hyphens. Internationalized names are in ASCII (xn--…). IP addresses are not
+// valid in any notation that browsers accept (127.0.0.1, 127.1, 0x7f.1), and neither are names under localhost.
 func ValidDomain(s string) bool {
 	labels := strings.Split(s, ".")
 	last := labels[len(labels)-1]

@@ -55,8 +55,7 @@ type Block struct {
 	Components []Component
 }
 
-// Day is a calendar day with the resolved incidents and completed maintenances that began on it,
-// newest first.
+// Day is a calendar day with the resolved incidents and completed maintenances that began on it, newest first.
 type Day struct {
 	Date         time.Time // midnight
 	Incidents    []Incident
@@ -66,8 +65,7 @@ type Day struct {
 // PastDays is how many days of past incidents a page shows, including today.
 const PastDays = 7
 
-// Summarize computes what a visitor sees at now. HTML, JSON and feeds are all rendered from its
-// result.
+// Summarize computes what a visitor sees at now. HTML, JSON and feeds are all rendered from its result.
 func (p PageContents) Summarize(now time.Time) Summary {
 	zone := p.Page.Location()
 	s := Summary{Page: p.Page, Status: Rollup(p.Components), AsOf: p.AsOf, Zone: zone}
@@ -122,8 +120,7 @@ func withCurrentStatus(affected []AffectedComponent, now map[string]kernel.Statu
 	return affected
 }
 
-// begin returns the first day of the page, which is today at the latest. Earlier days are not
-// shown.
+// begin returns the first day of the page, which is today at the latest. Earlier days are not shown.
 func (p PageContents) begin(now time.Time, zone *time.Location) time.Time {
 	begin := now
 	earlier := func(t time.Time) {

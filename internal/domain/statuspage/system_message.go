@@ -55,9 +55,8 @@ const (
 // SystemMessageKinds lists all kinds.
 var SystemMessageKinds = []SystemMessageKind{
 	SystemMessageSilent, SystemMessagePingMissed, SystemMessagePingsResumed, SystemMessageFailed,
-	SystemMessageRunOverdue, SystemMessageSucceeded,
-	SystemMessageRunTooShort, SystemMessageRunTooOften, SystemMessageRunOverlap, SystemMessageCheckFailed,
-	SystemMessageCheckPassed,
+	SystemMessageRunOverdue, SystemMessageSucceeded, SystemMessageRunTooShort, SystemMessageRunTooOften,
+	SystemMessageRunOverlap, SystemMessageCheckFailed, SystemMessageCheckPassed,
 	SystemMessageMonitorDisabled, SystemMessageMonitorDeleted,
 	SystemMessageMaintenanceBegun, SystemMessageMaintenanceEnded,
 	SystemMessageInvestigating, SystemMessageIdentified, SystemMessageMonitoring, SystemMessageResolved,

@@ -1,5 +1,5 @@
 // Command clientgen writes the parts of package client that follow from the descriptions of resources, and from the
-// words of the domain.
+// enumerations of the domain.
 package main
 
 import (
@@ -22,7 +22,7 @@ import (
 func main() {
 	for name, generate := range map[string]func() ([]byte, error){
 		"resources_generated.go": func() ([]byte, error) { return generate(resource.Descriptions) },
-		"words_generated.go":     func() ([]byte, error) { return generateWords("../internal/domain") },
+		"enums_generated.go":     func() ([]byte, error) { return generateEnums("../internal/domain") },
 	} {
 		code, err := generate()
 		if err == nil {
@@ -122,9 +122,9 @@ func valueType(f field.Info) string {
 		return f.Part.TypeName()
 	case f.Kind == field.KindParts:
 		return "[]" + f.Part.TypeName()
-	case f.Kind == field.KindChoices && !isWord(f.Type.Elem()):
+	case f.Kind == field.KindChoices && !isEnum(f.Type.Elem()):
 		return "[]string"
-	case f.Kind == field.KindClock, f.Kind == field.KindDate, f.Kind == field.KindChoice && !isWord(f.Type):
+	case f.Kind == field.KindClock, f.Kind == field.KindDate, f.Kind == field.KindChoice && !isEnum(f.Type):
 		return "string"
 	case f.Kind == field.KindComponents:
 		return "[]string"
@@ -134,8 +134,8 @@ func valueType(f field.Info) string {
 	return typeName(f.Type)
 }
 
-// isWord reports whether words_generated.go of the client has the type.
-func isWord(t reflect.Type) bool {
+// isEnum reports whether enums_generated.go of the client has the type.
+func isEnum(t reflect.Type) bool {
 	book, ok := strings.CutPrefix(t.PkgPath(), "github.com/allswell/allswell/internal/domain/")
 	return ok && book != "alert"
 }
@@ -147,7 +147,7 @@ func typeName(t reflect.Type) string {
 		return "[]" + typeName(t.Elem())
 	case t == reflect.TypeFor[audience.Channel]():
 		return "SubscriberChannel" // Channel is a resource
-	case isWord(t):
+	case isEnum(t):
 		return t.Name()
 	}
 	return t.String()

@@ -9,11 +9,11 @@ import (
 	"github.com/allswell/allswell/internal/resource"
 )
 
-// TestClientIsCurrent checks that the client has been generated from today's descriptions and words.
+// TestClientIsCurrent checks that the client has been generated from today's descriptions and enumerations.
 func TestClientIsCurrent(t *testing.T) {
 	for name, generate := range map[string]func() ([]byte, error){
 		"resources_generated.go": func() ([]byte, error) { return generate(resource.Descriptions) },
-		"words_generated.go":     func() ([]byte, error) { return generateWords("../../domain") },
+		"enums_generated.go":     func() ([]byte, error) { return generateEnums("../../domain") },
 	} {
 		want, err := generate()
 		if err != nil {

@@ -1,5 +1,5 @@
-// Package configfield describes the fields of what people configure in many kinds, such as checks and channels, and
-// reads their values. API, forms and flags are derived from these descriptions.
+// Package configfield describes the fields of objects that have many types, such as checks and channels, and reads
+// their values. API, forms and flags are derived from these descriptions.
 package configfield
 
 import (
@@ -29,10 +29,10 @@ type Field struct {
 	Kind     Kind
 	Secret   bool     // write-only
 	Required bool     // clients must give it
-	Advanced bool     // forms fold it
-	Syntax   bool     // a text whose syntax says which control characters it may have; Configured checks it
+	Advanced bool     // forms hide it in a section that can be opened
+	Syntax   bool     // a text that may have control characters, as far as its syntax allows; Configured checks it
 	Choices  []string // valid values of a text; nil: any
-	Default  string   // as people write it; "": none
+	Default  string   // as a text; "": none
 	// the smallest and largest integer; Max is also the maximum length of texts, and of entries of lists and maps; 0:
 	// see Limit
 	Min, Max int
@@ -57,9 +57,9 @@ const (
 	MaxEntries  = 50     // maximum number of entries of a list or a map
 )
 
-// Configured is something with fields: a struct whose fields have the JSON keys of their descriptions.
+// Configured is a configuration: a struct with a field for each Field, under its JSON key.
 type Configured interface {
-	// Validate adds what is invalid, by field, and completes defaults.
+	// Validate adds a problem for each invalid field, and sets defaults.
 	Validate(bad *kernel.ValidationError)
 }
 

@@ -9,15 +9,15 @@ import (
 	"github.com/allswell/allswell/internal/domain/kernel"
 )
 
-// Destination is where something sends its secrets, and how well that is verified: parts such as the server, the Host
-// header and the proxy. If one of them changes, secrets are sent elsewhere.
+// Destination identifies where a configuration sends its secrets, and how well the receiver is verified: it has parts
+// such as the server, the Host header and the proxy. If one of them changes, secrets are sent elsewhere.
 type Destination []string
 
-// Destined is something configured that sends secrets.
+// Destined is a configuration that sends secrets.
 type Destined interface {
 	Configured
 
-	// Destination returns where secrets are sent. It may be called although Validate has found something invalid.
+	// Destination returns where secrets are sent. It may be called after Validate has found problems.
 	Destination() Destination
 }
 
@@ -41,12 +41,12 @@ type Change struct {
 	Before, After json.RawMessage            // without secrets
 	Secrets       map[string]json.RawMessage // before
 	Kept          []string                   // the fields that had a secret before
-	Given         map[string]json.RawMessage // the fields that the change sets; others are kept
+	Given         map[string]json.RawMessage // the fields that the change sets; the others do not change
 }
 
-// CheckKeptSecrets returns a *kernel.ValidationError on each secret that a change keeps but sends elsewhere.
-// Otherwise anyone who can change the configuration could read its secrets on a server of their own. blank makes
-// what is configured, with its defaults. A secret can be a part of the destination, such as a secret Host header.
+// CheckKeptSecrets returns a *kernel.ValidationError that names each secret that a change keeps but sends elsewhere.
+// Otherwise anyone who can change the configuration could read its secrets on a server of their own. blank returns a
+// configuration with defaults. A secret can be a part of the destination, such as a secret Host header.
 func CheckKeptSecrets(blank func() Destined, c Change) error {
 	if len(c.Kept) == 0 {
 		return nil
@@ -77,7 +77,7 @@ func destination(
 	if err := decode(blank, fields); err != nil {
 		return nil, err
 	}
-	var ignored kernel.ValidationError // secrets may be missing, which is no matter here
+	var ignored kernel.ValidationError // such as missing secrets
 	blank.Validate(&ignored)
 	return blank.Destination(), nil
 }

@@ -25,8 +25,7 @@ type Description struct {
 func (r *Resource[T]) Describe() Description {
 	d := Description{
 		Noun: r.Noun, Path: r.Path, Doc: r.Doc, Type: r.Type, Schema: r.Schema, OnPage: r.OnPage, Nested: r.Nested,
-		Unique: r.Unique, Slug: r.HasSlug(), Calls: r.Calls, part: r.part,
-		Example: r.DetailJSON(r.Example),
+		Unique: r.Unique, Slug: r.HasSlug(), Calls: r.Calls, part: r.part, Example: r.DetailJSON(r.Example),
 	}
 	for _, f := range r.Fields {
 		d.Fields = append(d.Fields, f.info)

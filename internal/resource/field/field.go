@@ -38,7 +38,7 @@ type Field[T any] struct {
 	fill func(*T, time.Time)
 	// brings a value into the form in which it is stored; nil: all are
 	settle func(*T)
-	// adds what is wrong with the value
+	// adds the problems of the value
 	check     func(*T, *kernel.ValidationError)
 	checkZero func(*kernel.ValidationError) // check of the zero value
 	// the values in forms; nil: there are no inputs for it

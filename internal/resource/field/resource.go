@@ -35,7 +35,7 @@ type Resource[T any] struct {
 	// update. Other calls are described beside their handlers.
 	Calls []string
 
-	// Rules adds what is wrong with fields together, or with their change. before is nil for a new object. It is called
+	// Rules adds the problems of fields together, or with their change. before is nil for a new object. It is called
 	// for objects whose fields may be wrong on their own.
 	Rules func(v, before *T, now time.Time, bad *kernel.ValidationError)
 

@@ -120,8 +120,7 @@ func CheckPublic(addr netip.Addr) error {
 	return public.Safe(network, netip.AddrPortFrom(addr, 443).String(), nil)
 }
 
-// OwnAddresses caches the addresses of this machine's interfaces. It is safe for
-// concurrent use.
+// OwnAddresses caches the addresses of this machine's interfaces. It is safe for concurrent use.
 type OwnAddresses struct {
 	List func() ([]net.Addr, error) // net.InterfaceAddrs, but for tests
 

@@ -123,9 +123,8 @@ func (c *Cache[K, V]) add(key K, v *Value[V], bytes int) {
 	}
 }
 
-// evictOwn evicts the least recently used other value of a key's owner if the
-// owner has more than its share, and reports whether it did. In this way an owner
-// of large values does not slow down others.
+// evictOwn evicts the least recently used other value of a key's owner if the owner has more than its share, and
+// reports whether it did. In this way an owner of large values does not slow down others.
 func (c *Cache[K, V]) evictOwn(added K) bool {
 	owner := added.Owner()
 	if c.owned[owner] <= c.config.MaxBytes/ownerShare {

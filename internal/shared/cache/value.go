@@ -1,8 +1,7 @@
 // Package cache keeps values in memory that are expensive to load or to render.
 //
-// A [Value] is one value. Concurrent callers share one load. A stale value is
-// reloaded, and the old value is returned while that fails or takes too long.
-// A [Cache] holds many values by key, within a limit of bytes.
+// A [Value] is one value. Concurrent callers share one load. A stale value is reloaded, and the old value is returned
+// while that fails or takes too long. A [Cache] holds many values by key, within a limit of bytes.
 package cache
 
 import (
@@ -15,32 +14,27 @@ import (
 )
 
 const (
-	// WaitTimeout is how long a caller waits for a new value while an old one
-	// could be served instead.
+	// WaitTimeout is how long a caller waits for a new value while an old one could be served instead.
 	WaitTimeout = time.Second
 	// LoadTimeout bounds one load.
 	LoadTimeout = 5 * time.Second
-	// RetryDelay is the time between a failed load and the next attempt, unless
-	// the version has changed in between.
+	// RetryDelay is the time between a failed load and the next attempt, unless the version has changed in between.
 	RetryDelay = 500 * time.Millisecond
 )
 
-// Loader loads a value and returns when it expires; the zero Time means never. It
-// must not refer to the request that caused it, because it may be called again much
-// later.
+// Loader loads a value and returns when it expires; the zero Time means never. It must not refer to the request that
+// caused it, because it may be called again much later.
 type Loader[T any] func(ctx context.Context) (value T, expires time.Time, err error)
 
-// Value is one value in memory. It is stale if Version has changed since its load
-// began, or if it has expired. The zero T means "no value", so T is a pointer or an
-// interface. Set the exported fields before the first use.
+// Value is one value in memory. It is stale if Version has changed since its load began, or if it has expired. The zero
+// T means "no value", so T is a pointer or an interface. Set the exported fields before the first use.
 type Value[T any] struct {
 	Load    Loader[T]
 	Version *atomic.Uint64   // increases with each change of the source
 	Now     func() time.Time // the clock that Load's expiry is compared with
 	OnError func(error)      // called when a load fails after the previous one succeeded; nil: nothing
 
-	// Loads increases after each successful load. It is the Version of values that
-	// are derived from this one.
+	// Loads increases after each successful load. It is the Version of values that are derived from this one.
 	Loads atomic.Uint64
 
 	current atomic.Pointer[loaded[T]]
@@ -79,10 +73,9 @@ func (l *loaded[T]) fresh(version uint64, now func() time.Time) bool {
 	return l != nil && l.version >= version && (l.expires.IsZero() || now().Before(l.expires))
 }
 
-// Get returns a value that includes every change before the call. If loading fails,
-// it returns the error together with the old value, if there is one. If loading takes
-// longer than WaitTimeout, the error is context.DeadlineExceeded; without an old
-// value, Get waits until the load has ended.
+// Get returns a value that includes every change before the call. If loading fails, it returns the error together with
+// the old value, if there is one. If loading takes longer than WaitTimeout, the error is context.DeadlineExceeded;
+// without an old value, Get waits until the load has ended.
 func (v *Value[T]) Get(ctx context.Context) (T, error) {
 	want := v.Version.Load()
 	if l := v.current.Load(); l.fresh(want, v.Now) {
@@ -99,8 +92,7 @@ func (v *Value[T]) Last() (value T) {
 	return value
 }
 
-// Expires returns when the value of the last successful load expires; the zero Time
-// means never.
+// Expires returns when the value of the last successful load expires; the zero Time means never.
 func (v *Value[T]) Expires() time.Time {
 	if l := v.current.Load(); l != nil {
 		return l.expires
@@ -146,8 +138,7 @@ func (v *Value[T]) keep(l *load) {
 	l.wanted = true
 }
 
-// leave removes a caller, and cancels a load that has no other. The next caller
-// starts another load.
+// leave removes a caller, and cancels a load that has no other. The next caller starts another load.
 func (v *Value[T]) leave(l *load) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -158,10 +149,9 @@ func (v *Value[T]) leave(l *load) {
 	}
 }
 
-// join returns the load in progress, or starts one. It returns a value or an error
-// instead if the value has been loaded in the meantime, or if the last load failed
-// less than RetryDelay ago. It does the same if the last load failed and the value
-// has only expired; then it starts a load for which no caller waits.
+// join returns the load in progress, or starts one. It returns a value or an error instead if the value has been loaded
+// in the meantime, or if the last load failed less than RetryDelay ago. It does the same if the last load failed and
+// the value has only expired; then it starts a load for which no caller waits.
 func (v *Value[T]) join(want uint64) (*load, T, error) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -174,8 +164,7 @@ func (v *Value[T]) join(want uint64) (*load, T, error) {
 		if failed.err != nil && failed.version >= want && v.Now().Sub(failed.at).Abs() < RetryDelay {
 			return nil, v.Last(), failed.err
 		}
-		// The load has a context of its own: a cancelled request must not fail the
-		// load for other callers.
+		// The load has a context of its own: a cancelled request must not fail the load for other callers.
 		ctx, cancel := context.WithTimeout(context.Background(), LoadTimeout)
 		v.loading = &load{done: make(chan struct{}), cancel: cancel}
 		go v.run(ctx, v.loading)

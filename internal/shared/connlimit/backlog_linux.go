@@ -8,11 +8,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// dropHandshakes makes the kernel drop the SYN packets of new clients, so that the
-// accept queue of the listener can be emptied. Closing a listener resets the
-// connections in that queue, and without the filter a new one could always join. A
-// dropped client retransmits after a second; by then the listener is closed and the
-// kernel refuses the connection.
+// dropHandshakes makes the kernel drop the SYN packets of new clients, so that the accept queue of the listener can be
+// emptied. Closing a listener resets the connections in that queue, and without the filter a new one could always join.
+// A dropped client retransmits after a second; by then the listener is closed and the kernel refuses the connection.
 func dropHandshakes(l net.Listener) error {
 	conn, ok := l.(syscall.Conn)
 	if !ok {

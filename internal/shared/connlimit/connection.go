@@ -106,8 +106,7 @@ func (c *conn) release() {
 	}
 }
 
-// CloseWrite closes the sending side. net/http calls it before it closes a
-// connection whose client is still sending.
+// CloseWrite closes the sending side. net/http calls it before it closes a connection whose client is still sending.
 func (c *conn) CloseWrite() error {
 	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
 		return half.CloseWrite()

@@ -22,8 +22,7 @@ const (
 	// After that, its connection may be closed like an idle one.
 	slowAfter = 5 * time.Second
 
-	// settleAfter is how long Settle waits for the first request on a new
-	// connection.
+	// settleAfter is how long Settle waits for the first request on a new connection.
 	settleAfter = time.Second
 
 	// logEvery is the minimum time between two log lines about refused connections.
@@ -48,9 +47,8 @@ type Config struct {
 	Logger *slog.Logger // nil: discard
 }
 
-// DefaultLimits returns the default Max and PerAddress of a process that may open
-// the given number of files; 0 means unknown. It leaves a quarter of them, at most
-// 128, for the database, the log and outgoing connections.
+// DefaultLimits returns the default Max and PerAddress of a process that may open the given number of files; 0 means
+// unknown. It leaves a quarter of them, at most 128, for the database, the log and outgoing connections.
 func DefaultLimits(files uint64) (most, perAddress int) {
 	const ceiling = 1 << 16
 	most = ceiling
@@ -90,8 +88,7 @@ var (
 	Closings = []Reason{IdleClosed, SlowClosed, ArrivingClosed}
 )
 
-// Limiter counts and limits the connections of one server. It is safe for
-// concurrent use.
+// Limiter counts and limits the connections of one server. It is safe for concurrent use.
 type Limiter struct {
 	Config
 	began    time.Time // origin of conn.since, on the monotonic clock
@@ -158,9 +155,8 @@ func (l *Limiter) maxAddressBusy() int64 {
 	return int64(l.PerAddress - max(l.PerAddress/8, minAddressReserve))
 }
 
-// Begin must be called before a request other than a ping is served. If it returns
-// Admitted, End must be called after the request; otherwise, the request must be
-// refused.
+// Begin must be called before a request other than a ping is served. If it returns Admitted, End must be called after
+// the request; otherwise, the request must be refused.
 func (l *Limiter) Begin(ctx context.Context) Reason {
 	c, ok := ctx.Value(connKey{}).(*conn)
 	if !ok {
@@ -179,8 +175,7 @@ func (l *Limiter) Begin(ctx context.Context) Reason {
 	return Admitted
 }
 
-// End must be called after a request that Begin admitted. A hijacked connection
-// counts as busy until it is closed.
+// End must be called after a request that Begin admitted. A hijacked connection counts as busy until it is closed.
 func (l *Limiter) End(ctx context.Context) {
 	if c, ok := ctx.Value(connKey{}).(*conn); ok && phase(c.phase.Load()) != hijacked {
 		c.release()
@@ -233,9 +228,8 @@ func (l *Limiter) ConnState(nc net.Conn, state http.ConnState) {
 	}
 }
 
-// admit registers a new connection and returns it. It closes waiting connections to
-// make room. If there is none, it refuses the connection and returns nil. encrypted
-// says that TLS is spoken on it.
+// admit registers a new connection and returns it. It closes waiting connections to make room. If there is none, it
+// refuses the connection and returns nil. encrypted says that TLS is spoken on it.
 func (l *Limiter) admit(raw net.Conn, encrypted bool) *conn {
 	l.admitting.Lock()
 	defer l.admitting.Unlock()
@@ -326,8 +320,7 @@ func (l *Limiter) closeSlow(p *peer) (closed bool) {
 	return false
 }
 
-// oldest returns up to n connections that have been in a phase the longest, and for
-// at least the given time.
+// oldest returns up to n connections that have been in a phase the longest, and for at least the given time.
 func (l *Limiter) oldest(p *peer, in phase, n int, least time.Duration) []*conn {
 	type aged struct {
 		*conn
@@ -354,10 +347,9 @@ func (l *Limiter) oldest(p *peer, in phase, n int, least time.Duration) []*conn 
 	return out
 }
 
-// Settle waits until no request is arriving or being served, and no connection
-// younger than settleAfter is still waiting for its first request. It is called
-// before http.Server.Shutdown, which drops requests that arrive afterwards without
-// an answer. If ctx ends first, Settle returns its error.
+// Settle waits until no request is arriving or being served, and no connection younger than settleAfter is still
+// waiting for its first request. It is called before http.Server.Shutdown, which drops requests that arrive afterwards
+// without an answer. If ctx ends first, Settle returns its error.
 func (l *Limiter) Settle(ctx context.Context) error {
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
@@ -405,8 +397,7 @@ func (l *Limiter) trusts(a netip.Addr) bool {
 	return slices.ContainsFunc(l.Trusted, func(p netip.Prefix) bool { return p.Contains(a) })
 }
 
-// clientOf returns the remote address of a connection, or the zero Addr if it is
-// not a TCP connection.
+// clientOf returns the remote address of a connection, or the zero Addr if it is not a TCP connection.
 func clientOf(c net.Conn) netip.Addr {
 	if tcp, ok := c.RemoteAddr().(*net.TCPAddr); ok {
 		return tcp.AddrPort().Addr().Unmap().WithZone("")

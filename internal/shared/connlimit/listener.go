@@ -21,9 +21,8 @@ const (
 	// it is closed. It is long enough for a handshake in progress to finish.
 	drainQuiet = 100 * time.Millisecond
 
-	// maxRefusing is how many refusals may be in progress. Each waits up to
-	// refusalTimeout for the request: closing a socket with unread data would
-	// discard the answer.
+	// maxRefusing is how many refusals may be in progress. Each waits up to refusalTimeout for the request: closing a
+	// socket with unread data would discard the answer.
 	maxRefusing    = 16
 	refusalTimeout = 250 * time.Millisecond
 )
@@ -105,8 +104,7 @@ func (ln *Listener) Accept() (net.Conn, error) {
 	}
 }
 
-// isShortage reports whether Accept failed because a resource is exhausted, which
-// may be temporary.
+// isShortage reports whether Accept failed because a resource is exhausted, which may be temporary.
 func isShortage(err error) bool {
 	for _, errno := range []error{syscall.EMFILE, syscall.ENFILE, syscall.ENOBUFS, syscall.ENOMEM} {
 		if errors.Is(err, errno) {
@@ -116,8 +114,7 @@ func isShortage(err error) bool {
 	return false
 }
 
-// waitForRoom closes idle connections and pauses. It returns false if the listener
-// was closed.
+// waitForRoom closes idle connections and pauses. It returns false if the listener was closed.
 func (ln *Listener) waitForRoom(err error) bool {
 	l := ln.limiter
 	l.failures.Add(1)
@@ -159,8 +156,7 @@ func (ln *Listener) setDeadline(at time.Time) {
 	}
 }
 
-// Close closes the listener. Connections that were not accepted yet are reset; to
-// avoid that, use Drain.
+// Close closes the listener. Connections that were not accepted yet are reset; to avoid that, use Drain.
 func (ln *Listener) Close() error {
 	ln.closing.Do(func() { close(ln.closed) })
 	return ln.Listener.Close()

@@ -30,7 +30,7 @@ func Workspace(id string) Key  { return Key{Kind: "workspace", Name: id} }
 func Host(name string) Key     { return Key{Kind: "host", Name: name} }
 func (k Key) AtMost(n int) Key { k.Max = n; return k }
 
-// At returns the key of what k does at a host. What another one does there has a key of its own.
+// At returns the key of k's work at a host. The work of other keys at the host has other keys.
 func (k Key) At(host string) Key { return Key{Kind: k.Kind + " at host", Name: k.Name + " " + host} }
 
 // Bounded returns the key with a maximum as its only limit. The keys nested in it share n places, whatever is free of

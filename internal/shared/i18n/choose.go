@@ -92,9 +92,8 @@ func (o *Languages) Choose(query, accept, fallback string) *Language {
 	return o.set.choose(query, accept, fallback)
 }
 
-// Choose returns the language for a visitor: the one in the URL (query), or else the
-// best one of the Accept-Language field, or else fallback, or else English. Tags of
-// languages that are not available are ignored.
+// Choose returns the language for a visitor: the one in the URL (query), or else the best one of the Accept-Language
+// field, or else fallback, or else English. Tags of languages that are not available are ignored.
 func Choose(query, accept, fallback string) *Language {
 	return builtin().choose(query, accept, fallback)
 }
@@ -128,9 +127,8 @@ func (s *languageSet) find(tag string) *Language {
 	return s.match(parsed)
 }
 
-// accepted returns the best language of an Accept-Language field, or nil. Results
-// are cached: browsers send few different fields, and parsing one takes about as
-// long as serving a page from memory.
+// accepted returns the best language of an Accept-Language field, or nil. Results are cached: browsers send few
+// different fields, and parsing one takes about as long as serving a page from memory.
 func (s *languageSet) accepted(field string) *Language {
 	if field == "" {
 		return nil
@@ -154,9 +152,8 @@ func (s *languageSet) accepted(field string) *Language {
 	return l
 }
 
-// preferences returns the languages of an Accept-Language field (RFC 9110,
-// 12.5.4), the most preferred first. Each item is parsed by itself, because
-// language.ParseAcceptLanguage rejects the whole field for one bad item.
+// preferences returns the languages of an Accept-Language field (RFC 9110, 12.5.4), the most preferred first. Each item
+// is parsed by itself, because language.ParseAcceptLanguage rejects the whole field for one bad item.
 func preferences(field string) []language.Tag {
 	type preference struct {
 		tag    language.Tag

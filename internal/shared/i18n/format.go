@@ -54,9 +54,8 @@ func (l *Language) Month(t time.Time) string { return l.formatTime("month", l.mo
 // Moment formats t to the minute, with the zone: "2 Jan 2026, 15:04 CET".
 func (l *Language) Moment(t time.Time) string { return l.formatTime("moment", l.months, t) }
 
-// Period formats two instants to the minute, with the zone: "2 Jan 2026, 15:04–16:00
-// CET", "2 Jan 2026, 15:04 – 3 Jan 2026, 16:00 CET". It does not repeat the day and
-// the zone if both instants have the same.
+// Period formats two instants to the minute, with the zone: "2 Jan 2026, 15:04–16:00 CET", "2 Jan 2026, 15:04 – 3 Jan
+// 2026, 16:00 CET". It does not repeat the day and the zone if both instants have the same.
 func (l *Language) Period(from, until time.Time) string {
 	sameDay := l.DateYear(from) == l.DateYear(until)
 	sameZone := l.zoneName(from) == l.zoneName(until)
@@ -137,8 +136,7 @@ func (l *Language) formatTime(format string, months []string, t time.Time) strin
 	})
 }
 
-// zoneName returns the abbreviation of the zone of t, or the offset from UTC for
-// zones without one: "CET", "UTC+05:45".
+// zoneName returns the abbreviation of the zone of t, or the offset from UTC for zones without one: "CET", "UTC+05:45".
 func (l *Language) zoneName(t time.Time) string {
 	abbreviation, _ := t.Zone()
 	if own := l.zones[abbreviation]; own != "" {
@@ -150,9 +148,8 @@ func (l *Language) zoneName(t time.Time) string {
 	return abbreviation
 }
 
-// Percent formats an uptime, which is a share of 1, by the one rule for decimals: "100%" if it is 1,
-// and otherwise two decimals, rounded down: "99.90%". If known is false it returns the text for "not
-// known".
+// Percent formats an uptime, which is a share of 1, by the one rule for decimals: "100%" if it is 1, and otherwise two
+// decimals, rounded down: "99.90%". If known is false it returns the text for "not known".
 func (l *Language) Percent(v float64, known bool) string {
 	if !known || math.IsNaN(v) {
 		return l.T("uptime.not_known")

@@ -1,6 +1,5 @@
-// Package i18n holds the languages of status pages, feeds, badges and mails:
-// messages with plural forms, dates, durations and percentages. A language is one
-// file, languages/TAG.json.
+// Package i18n holds the languages of status pages, feeds, badges and mails: messages with plural forms, dates,
+// durations and percentages. A language is one file, languages/TAG.json.
 package i18n
 
 import (
@@ -37,8 +36,7 @@ type Language struct {
 	messages    map[string]*message
 }
 
-// message is a text with its plural forms. A message without plural forms has
-// Other only.
+// message is a text with its plural forms. A message without plural forms has Other only.
 type message struct {
 	forms  [plural.Many + 1]pattern
 	plural bool
@@ -50,19 +48,17 @@ type pattern []piece
 // piece is literal text, or the name of a placeholder.
 type piece struct{ text, name string }
 
-// T returns the message of a key. args are alternating names and values of the
-// message's placeholders: l.T("components.operational", "n", 3, "total", 5). The value
-// of "n" or "count" selects the plural form. Numbers are formatted for the language,
-// and values with the opposite direction are isolated. T returns an unknown key
-// unchanged; a test finds such keys.
+// T returns the message of a key. args are alternating names and values of the message's placeholders:
+// l.T("components.operational", "n", 3, "total", 5). The value of "n" or "count" selects the plural form. Numbers are
+// formatted for the language, and values with the opposite direction are isolated. T returns an unknown key unchanged;
+// a test finds such keys.
 func (l *Language) T(key string, args ...any) string {
 	return l.render(key, args, func(v any) string {
 		return l.Isolate(l.formatValue(v))
 	}, func(text string) string { return text })
 }
 
-// HTML is like T with HTML escaping. Values of type template.HTML are inserted
-// unescaped.
+// HTML is like T with HTML escaping. Values of type template.HTML are inserted unescaped.
 func (l *Language) HTML(key string, args ...any) template.HTML {
 	return template.HTML(l.render(key, args, func(v any) string {
 		if html, ok := v.(template.HTML); ok {
@@ -147,9 +143,8 @@ const (
 	popIsolate         = '\u2069'
 )
 
-// Isolate encloses a value in Unicode isolates if it contains letters of the opposite
-// direction outside of isolates, so that the text around it keeps its order. It returns
-// other values unchanged.
+// Isolate encloses a value in Unicode isolates if it contains letters of the opposite direction outside of isolates, so
+// that the text around it keeps its order. It returns other values unchanged.
 func (l *Language) Isolate(value string) string {
 	foreign := IsRightToLeft
 	if l.Dir == "rtl" {

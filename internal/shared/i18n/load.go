@@ -105,8 +105,7 @@ var formatPlaceholders = map[string][]string{
 	"two_units":      {"large", "small"},
 }
 
-// parseLanguage parses one file. It does not check that all messages exist; a test
-// does.
+// parseLanguage parses one file. It does not check that all messages exist; a test does.
 func parseLanguage(tag string, data []byte) (*Language, error) {
 	var f languageFile
 	dec := json.NewDecoder(bytes.NewReader(data))
@@ -135,8 +134,8 @@ func parseLanguage(tag string, data []byte) (*Language, error) {
 	l := &Language{
 		Tag: tag, Dir: f.Dir, Name: f.Name, Locale: f.Locale, Separator: f.Separator,
 		tag: parsed, weekdays: f.Weekdays, months: f.Months, monthsAlone: f.MonthsAlone, monthsShort: f.MonthsShort,
-		zones: f.Zones, decimal: f.Decimal, groupMark: f.Group,
-		formats: make(map[string]pattern), messages: make(map[string]*message),
+		zones: f.Zones, decimal: f.Decimal, groupMark: f.Group, formats: make(map[string]pattern),
+		messages: make(map[string]*message),
 	}
 	for name, text := range f.Formats {
 		if l.formats[name], err = parseFormat(name, text); err != nil {
@@ -207,8 +206,7 @@ func parseMessage(raw json.RawMessage) (*message, error) {
 
 var placeholderName = regexp.MustCompile(`^[a-z_]+$`)
 
-// parsePattern parses a text in which "{name}" is a placeholder. Other braces are
-// errors.
+// parsePattern parses a text in which "{name}" is a placeholder. Other braces are errors.
 func parsePattern(text string) (pattern, error) {
 	if text == "" {
 		return nil, errors.New("empty text")

@@ -36,8 +36,7 @@ type UpdateText struct {
 	At      time.Time                // shown beside the text, in the same zone; zero: no time is
 }
 
-// key returns the key of a system message. It is "" if a person or a later version of
-// the service wrote the text.
+// key returns the key of a system message. It is "" if a person or a later version of the service wrote the text.
 func (u UpdateText) key(l *Language) string {
 	if key := "auto." + string(u.System.Kind); u.System.Kind != "" && l.Has(key) {
 		return key
@@ -60,8 +59,7 @@ func (u UpdateText) HTML(l *Language, zone *time.Location) template.HTML {
 		markdown.HTML(u.System.OutputBlock())
 }
 
-// Plain returns the text without markup. System messages have times in the given
-// zone.
+// Plain returns the text without markup. System messages have times in the given zone.
 func (u UpdateText) Plain(l *Language, zone *time.Location) string {
 	switch key := u.key(l); {
 	case key == "":
@@ -104,9 +102,8 @@ func (u UpdateText) Excerpt(l *Language, zone *time.Location) string {
 	return markdown.Excerpt(u.Message)
 }
 
-// TimeElement returns an instant as an HTML <time> element with the text that
-// format returns. form is the value of data-form, which tells page.js how to
-// format the time in the visitor's zone; "" is the date and time to the minute.
+// TimeElement returns an instant as an HTML <time> element with the text that format returns. form is the value of
+// data-form, which tells page.js how to format the time in the visitor's zone; "" is the date and time to the minute.
 func TimeElement(t time.Time, form string, format func(time.Time) string) template.HTML {
 	if form != "" {
 		form = `" data-form="` + form

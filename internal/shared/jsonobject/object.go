@@ -343,8 +343,7 @@ func (o *Object) Integer(field string) *int {
 	return &n
 }
 
-// Enum returns the field's value, which must be one of the values, or nil if
-// it is not given.
+// Enum returns the field's value, which must be one of the values, or nil if it is not given.
 func Enum[T ~string](o *Object, field string, values []T) *T {
 	if !o.given(field) {
 		return nil

@@ -10,9 +10,8 @@ import (
 // one address. Providers assign a /64 to one customer, who may have many machines.
 const networkFactor = 10
 
-// Addresses limits events by client address. An IPv6 address also counts towards
-// its /64 network, which has ten times the limit. An IPv4-mapped IPv6 address
-// counts as the IPv4 address. It is safe for concurrent use.
+// Addresses limits events by client address. An IPv6 address also counts towards its /64 network, which has ten times
+// the limit. An IPv4-mapped IPv6 address counts as the IPv4 address. It is safe for concurrent use.
 type Addresses struct {
 	addresses *table[[16]byte]
 	networks  *table[uint64]
@@ -30,8 +29,7 @@ func NewAddresses(limit int, window time.Duration) *Addresses {
 	return a
 }
 
-// Full reports whether Take would refuse an event from addr at now. It does not
-// count the event.
+// Full reports whether Take would refuse an event from addr at now. It does not count the event.
 func (a *Addresses) Full(addr netip.Addr, now time.Time) bool {
 	if a.addresses.limit <= 0 {
 		return false

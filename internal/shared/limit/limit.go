@@ -1,14 +1,11 @@
-// Package limit limits the rate of events by client address or by token. It
-// keeps a sliding log: the time of every allowed event in the window. No window,
-// wherever it starts, holds more events than the limit, and no event is refused
+// Package limit limits the rate of events by client address or by token. It keeps a sliding log: the time of every
+// allowed event in the window. No window, wherever it starts, holds more events than the limit, and no event is refused
 // while the window has room. Refused events do not count.
 //
-// Memory is bounded. A key with one event in the window takes about 50 bytes,
-// and each further event 8 to 16 bytes. Keys without an event in the window are
-// removed. With MaxKeys keys in use, a new key evicts a key whose events have
-// expired, or else the least recently used of a small random sample. The count
-// of an evicted key restarts at zero: a flood of addresses can let other clients
-// exceed their limit, but cannot get them refused.
+// Memory is bounded. A key with one event in the window takes about 50 bytes, and each further event 8 to 16 bytes.
+// Keys without an event in the window are removed. With MaxKeys keys in use, a new key evicts a key whose events have
+// expired, or else the least recently used of a small random sample. The count of an evicted key restarts at zero: a
+// flood of addresses can let other clients exceed their limit, but cannot get them refused.
 package limit
 
 import "time"
@@ -24,8 +21,7 @@ type Verdict struct {
 	Reset     time.Time // when the oldest event leaves the window, which makes room for one more
 }
 
-// Limiter limits events by a string key, such as the id of a token. It is safe
-// for concurrent use.
+// Limiter limits events by a string key, such as the id of a token. It is safe for concurrent use.
 type Limiter struct {
 	keys *table[string]
 }

@@ -8,16 +8,14 @@ import (
 )
 
 const (
-	// shardCount is the number of shards per table, each with its own lock. A Go
-	// map's capacity is a power of two; with 42 shards, the map of a shard is three
-	// quarters full at MaxKeys. With 64 it would just have doubled.
+	// shardCount is the number of shards per table, each with its own lock. A Go map's capacity is a power of two; with
+	// 42 shards, the map of a shard is three quarters full at MaxKeys. With 64 it would just have doubled.
 	shardCount = 42
 
 	// sampleSize is how many keys are compared to find one to evict.
 	sampleSize = 8
 
-	// minSweep is the minimum time between two sweeps of a full shard for expired
-	// keys.
+	// minSweep is the minimum time between two sweeps of a full shard for expired keys.
 	minSweep = time.Second
 )
 
@@ -40,8 +38,7 @@ type shard[K comparable] struct {
 	_     [24]byte
 }
 
-// history is the events of one key. Most keys have one event in the window, which
-// needs no allocation.
+// history is the events of one key. Most keys have one event in the window, which needs no allocation.
 type history struct {
 	last  int64 // the newest event
 	older *ring // earlier events; nil: none
@@ -127,8 +124,7 @@ func (e *entry[K]) verdict(allowed bool) Verdict {
 	}
 }
 
-// sweep removes the keys without an event in the window, and reallocates the map
-// when few keys remain.
+// sweep removes the keys without an event in the window, and reallocates the map when few keys remain.
 func (s *shard[K]) sweep(now int64, window time.Duration) {
 	s.swept = now
 	for key, log := range s.logs {

@@ -12,8 +12,7 @@ type Tokens struct {
 	Failed *Addresses // requests without a valid token, by address
 }
 
-// NewTokens returns limits that allow perToken requests of a token in any minute. If it
-// is 0, there are no limits.
+// NewTokens returns limits that allow perToken requests of a token in any minute. If it is 0, there are no limits.
 func NewTokens(perToken int) *Tokens {
 	failures := FailuresPerAddress
 	if perToken == 0 {

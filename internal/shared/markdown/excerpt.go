@@ -40,8 +40,7 @@ func Prefix(text string, n int) string {
 	return text
 }
 
-// Clip shortens a line that has more than limit characters. A shortened line ends with an
-// ellipsis.
+// Clip shortens a line that has more than limit characters. A shortened line ends with an ellipsis.
 func Clip(line string, limit int) string {
 	if utf8.RuneCountInString(line) <= limit {
 		return line

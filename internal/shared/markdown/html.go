@@ -9,9 +9,8 @@ import (
 	extast "github.com/yuin/goldmark/extension/ast"
 )
 
-// htmlWriter writes nodes as HTML. It never nests an inline element in another of
-// the same name, which bounds the depth of the output: links must not be nested,
-// and nested emphasis looks the same.
+// htmlWriter writes nodes as HTML. It never nests an inline element in another of the same name, which bounds the depth
+// of the output: links must not be nested, and nested emphasis looks the same.
 type htmlWriter struct {
 	source []byte
 	out    strings.Builder

@@ -83,8 +83,7 @@ func address(target string) string {
 	return target
 }
 
-// percent encodes the characters that a URL must not contain. It keeps the letters
-// of all scripts.
+// percent encodes the characters that a URL must not contain. It keeps the letters of all scripts.
 func percent(target string) string {
 	var b strings.Builder
 	for i := range len(target) {

@@ -1,12 +1,10 @@
-// Package markdown converts the Markdown of updates and descriptions to safe HTML and
-// to plain text.
+// Package markdown converts the Markdown of updates and descriptions to safe HTML and to plain text.
 //
-// It supports the parts of CommonMark that people use in messages: emphasis, code,
-// links, lists, block quotes, thematic breaks and headings. It also supports
-// ~~strikethrough~~ and bare URLs. Messages are often plain text, so a single
-// newline is a line break, and syntax that would hide or change words of a plain
-// text is disabled: HTML, character references, setext headings, link reference
-// definitions ("[Update]: solved" is one), tables, and single tildes ("10:00~11:00").
+// It supports the parts of CommonMark that people use in messages: emphasis, code, links, lists, block quotes, thematic
+// breaks and headings. It also supports ~~strikethrough~~ and bare URLs. Messages are often plain text, so a single
+// newline is a line break, and syntax that would hide or change words of a plain text is disabled: HTML, character
+// references, setext headings, link reference definitions ("[Update]: solved" is one), tables, and single tildes
+// ("10:00~11:00").
 //
 // The cost is bounded. For a text of n characters, HTML and Text return at most 40n
 // bytes each. Parsing is limited by maxWork, maxChars, maxLines, maxMarks and
@@ -41,12 +39,11 @@ const (
 	maxMarks = 500
 )
 
-// HTML renders a text as a sequence of block elements. The elements are p, br,
-// strong, em, del, a, code, pre, ul, ol, li, blockquote and hr. The attributes are
-// start of ol, and href and rel of a. The schemes of links are http, https and
-// mailto; other links are shown as typed. An image becomes a link to it, a heading
-// a paragraph in strong. HTML adds no white space, so that the surrounding element
-// can use white-space: pre-wrap. The surrounding element sets the text direction.
+// HTML renders a text as a sequence of block elements. The elements are p, br, strong, em, del, a, code, pre, ul, ol,
+// li, blockquote and hr. The attributes are start of ol, and href and rel of a. The schemes of links are http, https
+// and mailto; other links are shown as typed. An image becomes a link to it, a heading a paragraph in strong. HTML adds
+// no white space, so that the surrounding element can use white-space: pre-wrap. The surrounding element sets the text
+// direction.
 //
 // HTML returns "" for a blank text. It cannot fail: invalid syntax is shown as typed.
 func HTML(text string) template.HTML {
@@ -60,10 +57,9 @@ func HTML(text string) template.HTML {
 	return template.HTML(w.out.String())
 }
 
-// Text renders a text as plain text. It removes the delimiters of emphasis, headings
-// and code. A link is its label, followed by the address in parentheses unless both
-// are the same. List items start with "- " or their number, quoted lines with "> ",
-// and a blank line separates paragraphs. There is no newline at the end.
+// Text renders a text as plain text. It removes the delimiters of emphasis, headings and code. A link is its label,
+// followed by the address in parentheses unless both are the same. List items start with "- " or their number, quoted
+// lines with "> ", and a blank line separates paragraphs. There is no newline at the end.
 //
 // The result is not escaped: it may contain HTML that was typed.
 func Text(text string) string {
@@ -167,15 +163,13 @@ func (d deletion) Parse(parent ast.Node, block text.Reader, pc parser.Context) a
 	return d.InlineParser.Parse(parent, block, pc)
 }
 
-// lineEnds replaces the line ends of Windows, old Macs, word processors and Unicode
-// by "\n".
+// lineEnds replaces the line ends of Windows, old Macs, word processors and Unicode by "\n".
 var lineEnds = strings.NewReplacer("\r\n", "\n", "\r", "\n", "\v", "\n", "\f", "\n",
 	"\u0085", "\n", "\u2028", "\n", "\u2029", "\n")
 
-// Clean returns text that HTML, XML and mail can contain, with "\n" as line end. It
-// removes control characters and the bidirectional formatting characters U+202A to
-// U+202E and U+2066 to U+2069, which could reorder the text around it. It replaces
-// invalid UTF-8 and noncharacters by U+FFFD.
+// Clean returns text that HTML, XML and mail can contain, with "\n" as line end. It removes control characters and the
+// bidirectional formatting characters U+202A to U+202E and U+2066 to U+2069, which could reorder the text around it. It
+// replaces invalid UTF-8 and noncharacters by U+FFFD.
 func Clean(text string) string {
 	return strings.Map(func(r rune) rune {
 		switch {

@@ -40,8 +40,7 @@ func prose(n ast.Node, source []byte) string {
 	return strings.Join(parts, separator)
 }
 
-// textBlocks returns the lines of the children of a block, with blank lines between
-// the children unless tight is set.
+// textBlocks returns the lines of the children of a block, with blank lines between the children unless tight is set.
 func textBlocks(parent ast.Node, source []byte, tight bool) []string {
 	var lines []string
 	for n := parent.FirstChild(); n != nil; n = n.NextSibling() {
@@ -90,8 +89,7 @@ func textList(list *ast.List, source []byte) []string {
 	return lines
 }
 
-// indent prefixes the first line with first and the other lines with rest. It treats
-// an empty slice as one empty line.
+// indent prefixes the first line with first and the other lines with rest. It treats an empty slice as one empty line.
 func indent(lines []string, first, rest string) []string {
 	if len(lines) == 0 {
 		lines = []string{""}
@@ -109,8 +107,7 @@ func indent(lines []string, first, rest string) []string {
 	return lines
 }
 
-// inline returns the text of a node's children. If inLink is set, links are rendered
-// as their labels.
+// inline returns the text of a node's children. If inLink is set, links are rendered as their labels.
 func inline(parent ast.Node, source []byte, inLink bool) string {
 	var b strings.Builder
 	writeInline(&b, parent, source, inLink)

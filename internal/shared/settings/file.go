@@ -53,8 +53,8 @@ func ParseFile(text string) ([]Assignment, error) {
 			return nil, &SyntaxError{a.Line, "expected NAME=VALUE"}
 		}
 		var reason string
-		if a.Value, reason = p.value(); reason == "" &&
-			(!utf8.ValidString(a.Value) || strings.ContainsRune(a.Value, 0)) {
+		a.Value, reason = p.value()
+		if reason == "" && (!utf8.ValidString(a.Value) || strings.ContainsRune(a.Value, 0)) {
 			reason = "the value is not text in UTF-8"
 		}
 		if reason != "" {

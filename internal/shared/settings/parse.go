@@ -293,8 +293,8 @@ func Contact(value string) (string, error) {
 	if value == "" {
 		return "", nil
 	}
-	if u, err := url.Parse(value); err == nil && u.Scheme == "https" && u.Host != "" &&
-		!strings.ContainsAny(value, " \t\r\n") {
+	u, err := url.Parse(value)
+	if err == nil && u.Scheme == "https" && u.Host != "" && !strings.ContainsAny(value, " \t\r\n") {
 		return value, nil
 	}
 	if address, err := mail.ParseAddress(strings.TrimPrefix(value, "mailto:")); err == nil && address.Name == "" {

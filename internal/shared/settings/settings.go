@@ -28,7 +28,7 @@ type Setting struct {
 }
 
 // List returns the settings of a struct in the order of its fields, including the settings of embedded structs. Fields
-// without an env tag are left out. group is the struct or a pointer to it.
+// without an env tag are omitted. group is the struct or a pointer to it.
 func List(group any) []Setting {
 	var list []Setting
 	walk(reflect.Indirect(reflect.ValueOf(group)), func(_ reflect.Value, s Setting) { list = append(list, s) })

@@ -121,10 +121,9 @@ func changeCopy(ctx context.Context, path string, statements []string) error {
 	return db.Close()
 }
 
-// Restore replaces a SQLite database with a copy of the backup at path. It refuses while
-// the database is being served, and refuses a file that is damaged or not an Allswell
-// database. The replaced database is kept in the same folder, under the name that Restore
-// returns; "" if there was none.
+// Restore replaces a SQLite database with a copy of the backup at path. It refuses while the database is being served,
+// and refuses a file that is damaged or not an Allswell database. The replaced database is kept in the same folder,
+// under the name that Restore returns; "" if there was none.
 func Restore(ctx context.Context, dsn, path string, schema Schema, progress Progress) (kept string, err error) {
 	db, err := connect(dsn, schema, Options{})
 	if err != nil {
@@ -177,8 +176,7 @@ func Restore(ctx context.Context, dsn, path string, schema Schema, progress Prog
 // maxKept is how many databases are kept that were replaced within the same second.
 const maxKept = 100
 
-// keep renames a database to a new name, which it returns. It reserves the name with an
-// empty file.
+// keep renames a database to a new name, which it returns. It reserves the name with an empty file.
 func keep(path string, now time.Time) (kept string, err error) {
 	base := path + ".before-restore-" + now.UTC().Format("20060102T150405")
 	for n := 1; n <= maxKept; n++ {
@@ -199,8 +197,7 @@ func keep(path string, now time.Time) (kept string, err error) {
 	return kept, nil
 }
 
-// createPrivate creates an empty file that only its owner can read. The error is
-// fs.ErrExist if the file exists.
+// createPrivate creates an empty file that only its owner can read. The error is fs.ErrExist if the file exists.
 func createPrivate(path string) error {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {

@@ -18,11 +18,10 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 )
 
-// IsTemporary reports whether err, of Open or of a transaction, means that the PostgreSQL
-// database at dsn cannot be used now but may be later: it does not answer, is starting,
-// is read-only, has no free connection, or is being migrated by another process. Wrong
-// credentials, an unknown database, a wrong certificate and all errors of a SQLite file
-// are not temporary: a person has to correct them.
+// IsTemporary reports whether err, of Open or of a transaction, means that the PostgreSQL database at dsn cannot be
+// used now but may be later: it does not answer, is starting, is read-only, has no free connection, or is being
+// migrated by another process. Wrong credentials, an unknown database, a wrong certificate and all errors of a SQLite
+// file are not temporary: a person has to correct them.
 func IsTemporary(dsn string, err error) bool {
 	var certificate *tls.CertificateVerificationError
 	switch {
@@ -112,8 +111,7 @@ func connectErrors(err error) (all []*pgconn.ConnectError) {
 	return all
 }
 
-// connectFailureReason says why one attempt to connect failed. host begins a reason
-// that does not name the host itself.
+// connectFailureReason says why one attempt to connect failed. host begins a reason that does not name the host itself.
 func connectFailureReason(err error, host string) string {
 	var lookup *net.DNSError
 	switch reason := failureReason(err); {

@@ -59,10 +59,9 @@ type DB struct {
 	fault func(when, statement string) error // see SetFault
 }
 
-// Open opens the database for serving and brings its schema up to date. dsn is
-// "sqlite:PATH" or "postgres://…". It refuses a SQLite file that another process serves,
-// and a database of a newer version. IsTemporary reports whether a later call may
-// succeed.
+// Open opens the database for serving and brings its schema up to date. dsn is "sqlite:PATH" or "postgres://…". It
+// refuses a SQLite file that another process serves, and a database of a newer version. IsTemporary reports whether a
+// later call may succeed.
 func Open(ctx context.Context, dsn string, schema Schema, o Options) (*DB, error) {
 	db, err := connect(dsn, schema, o)
 	if err != nil {
@@ -78,9 +77,8 @@ func Open(ctx context.Context, dsn string, schema Schema, o Options) (*DB, error
 	return db, nil
 }
 
-// OpenBeside opens the database for a short command while the service may be running:
-// without the serving lock. It changes nothing: it refuses a database without a schema
-// and one of another version.
+// OpenBeside opens the database for a short command while the service may be running: without the serving lock. It
+// changes nothing: it refuses a database without a schema and one of another version.
 func OpenBeside(ctx context.Context, dsn string, schema Schema, o Options) (*DB, error) {
 	db, err := connect(dsn, schema, o)
 	if err != nil {

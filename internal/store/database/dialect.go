@@ -26,9 +26,8 @@ type dialect struct {
 	create func(dsn string) error
 	// lock acquires the serving lock and returns the function that releases it.
 	lock func(dsn string) (func(), error)
-	// repeatable reports errors after which the whole transaction may be run again,
-	// unavailable errors that mean that the database cannot be used now, and
-	// duplicate violations of a unique index.
+	// repeatable reports errors after which the whole transaction may be run again, unavailable errors that mean that
+	// the database cannot be used now, and duplicate violations of a unique index.
 	repeatable, unavailable, duplicate func(error) bool
 	// undone reports errors of a commit that prove that the transaction was rolled
 	// back. After any other error its outcome is unknown.

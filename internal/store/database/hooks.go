@@ -8,9 +8,8 @@ import (
 
 // The methods in this file are for tests. Call them while db is not in use.
 
-// SetFault makes every writing transaction call fault before and after each of its
-// statements and its "COMMIT", and Listen before it listens. The statement fails with the
-// error that fault returns. nil removes it.
+// SetFault makes every writing transaction call fault before and after each of its statements and its "COMMIT", and
+// Listen before it listens. The statement fails with the error that fault returns. nil removes it.
 func (db *DB) SetFault(fault func(when, statement string) error) { db.fault = fault }
 
 // TraceStatements calls started for each statement that db begins on connections that it

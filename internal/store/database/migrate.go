@@ -31,9 +31,8 @@ type Schema struct {
 	Tables []string
 }
 
-// Migrate brings the schema of a database up to date and returns the version
-// before and after. It refuses a SQLite file that is being served, and a
-// database of a newer version.
+// Migrate brings the schema of a database up to date and returns the version before and after. It refuses a SQLite file
+// that is being served, and a database of a newer version.
 func Migrate(ctx context.Context, dsn string, schema Schema, progress Progress) (from, to int64, err error) {
 	db, err := connect(dsn, schema, Options{})
 	if err != nil {
@@ -57,8 +56,7 @@ func (db *DB) lockAndMigrate(ctx context.Context, progress Progress) (from, to i
 // errMigrating means that another process kept the migration lock all the time.
 var errMigrating = errors.New("another allswell is bringing the database up to date")
 
-// migrationLock is goose's lock on PostgreSQL. It returns errMigrating if the lock was
-// not free in time.
+// migrationLock is goose's lock on PostgreSQL. It returns errMigrating if the lock was not free in time.
 type migrationLock struct{ lock.SessionLocker }
 
 func (l migrationLock) SessionLock(ctx context.Context, conn *sql.Conn) error {
@@ -99,9 +97,8 @@ func newest(p *goose.Provider) int64 {
 	return sources[len(sources)-1].Version
 }
 
-// versions returns the database's version, 0 for an empty one, and the newest
-// that this program knows. It changes nothing. The error for a database that lacks a migration
-// older than its version says which.
+// versions returns the database's version, 0 for an empty one, and the newest that this program knows. It changes
+// nothing. The error for a database that lacks a migration older than its version says which.
 func (db *DB) versions(ctx context.Context) (current, latest int64, err error) {
 	p, err := db.provider()
 	if err != nil {
@@ -178,8 +175,8 @@ func (db *DB) migrate(ctx context.Context, progress Progress) (from, to int64, e
 	if _, err := p.Up(ctx); err != nil {
 		return 0, 0, fmt.Errorf("migrating the database: %w", err)
 	}
-	db.log.Info("the database is migrated", "from", current, "to", latest, "duration",
-		time.Since(began).Round(time.Millisecond))
+	db.log.Info("the database is migrated", "from", current, "to", latest,
+		"duration", time.Since(began).Round(time.Millisecond))
 	return current, latest, nil
 }
 

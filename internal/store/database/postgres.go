@@ -105,8 +105,7 @@ var postgresDialect = dialect{
 	duplicate: func(err error) bool { return postgresCode(err) == "23505" },
 }
 
-// timelineOf selects the identifier of a server's cluster, and its timeline if it is a
-// primary.
+// timelineOf selects the identifier of a server's cluster, and its timeline if it is a primary.
 const timelineOf = `SELECT system_identifier, CASE WHEN pg_is_in_recovery() THEN 0
 	ELSE ('x' || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8))::bit(32)::bigint END FROM pg_control_system()`
 

@@ -21,8 +21,7 @@ import (
 )
 
 const (
-	// connectTimeout bounds connecting to one host, unless the address says
-	// otherwise (connect_timeout).
+	// connectTimeout bounds connecting to one host, unless the address says otherwise (connect_timeout).
 	connectTimeout = 5 * time.Second
 
 	// hangTime is how long a transaction may take before suspect looks for a newer
@@ -30,9 +29,8 @@ const (
 	hangTime     = 5 * time.Second
 	probeTimeout = 3 * time.Second
 
-	// lockTimeout is how long a statement waits for a lock, and idleTimeout how long
-	// the server lets a transaction wait for its client, so that a frozen or
-	// disconnected client loses its locks. lockTimeout has to be the shorter one.
+	// lockTimeout is how long a statement waits for a lock, and idleTimeout how long the server lets a transaction wait
+	// for its client, so that a frozen or disconnected client loses its locks. lockTimeout has to be the shorter one.
 	lockTimeout = 4 * time.Second
 	idleTimeout = 5 * time.Second
 
@@ -44,22 +42,19 @@ const (
 	peerTimeout     = 10 * time.Second
 )
 
-// errOldTimeline means that the server is on an older timeline than one that was
-// connected to: it is a former primary.
+// errOldTimeline means that the server is on an older timeline than one that was connected to: it is a former primary.
 var errOldTimeline = errors.New("the server is on an older timeline: another one has been promoted")
 
 // errLocalOnly means that a commit is on the primary, and perhaps on no standby.
 var errLocalOnly = errors.New("the wait for the synchronous standby was cancelled")
 
-// primary connects to the server of a PostgreSQL cluster that accepts writes, and drops
-// the connections to a server that no longer does. It is the pool's driver.Connector and
-// safe for concurrent use.
+// primary connects to the server of a PostgreSQL cluster that accepts writes, and drops the connections to a server
+// that no longer does. It is the pool's driver.Connector and safe for concurrent use.
 type primary struct {
 	log   *slog.Logger
 	hosts []*pgx.ConnConfig // one for each host of the address, in its order
 
-	// generation counts how often all connections were dropped. Connections of
-	// earlier generations are closed.
+	// generation counts how often all connections were dropped. Connections of earlier generations are closed.
 	generation atomic.Int64
 
 	mu       sync.Mutex
@@ -109,17 +104,15 @@ func newPrimary(dsn string, log *slog.Logger) (*primary, error) {
 	return p, nil
 }
 
-// choosesTarget reports whether the address or the environment determines which servers
-// may be connected to.
+// choosesTarget reports whether the address or the environment determines which servers may be connected to.
 func choosesTarget(dsn string) bool {
 	_, query, _ := strings.Cut(dsn, "?")
 	values, err := url.ParseQuery(query)
 	return err == nil && values.Has("target_session_attrs") || os.Getenv("PGTARGETSESSIONATTRS") != ""
 }
 
-// setParameters sets what every session needs, independently of the server's and the
-// role's defaults. The address may override the keepalives, because they depend on the
-// network.
+// setParameters sets what every session needs, independently of the server's and the role's defaults. The address may
+// override the keepalives, because they depend on the network.
 func setParameters(parameters map[string]string) {
 	ms := func(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(), 10) }
 	seconds := strconv.Itoa(int(keepAliveTime.Seconds()))
@@ -147,8 +140,7 @@ func setParameters(parameters map[string]string) {
 	}
 }
 
-// perHost splits a configuration into one for each host. The variants of one host, with
-// and without TLS, stay together.
+// perHost splits a configuration into one for each host. The variants of one host, with and without TLS, stay together.
 func perHost(config *pgx.ConnConfig) (hosts []*pgx.ConnConfig) {
 	ways := append([]*pgconn.FallbackConfig{{Host: config.Host, Port: config.Port, TLSConfig: config.TLSConfig}},
 		config.Fallbacks...)
@@ -189,10 +181,9 @@ func (p *primary) Connect(ctx context.Context) (driver.Conn, error) {
 // Driver implements driver.Connector.
 func (p *primary) Driver() driver.Driver { return stdlib.GetDefaultDriver() }
 
-// admit refuses a former primary. Every promotion begins a new timeline, so a server with
-// a lower timeline than an earlier primary of the cluster has been replaced, even if it
-// still accepts writes. Servers that do not report their timeline (managed services) are not
-// checked.
+// admit refuses a former primary. Every promotion begins a new timeline, so a server with a lower timeline than an
+// earlier primary of the cluster has been replaced, even if it still accepts writes. Servers that do not report their
+// timeline (managed services) are not checked.
 func (p *primary) admit(ctx context.Context, c *pgconn.PgConn) error {
 	system, timeline, err := askTimeline(ctx, c)
 	if err != nil || timeline == 0 {
@@ -280,9 +271,8 @@ func timelineOn(c *pgconn.PgConn) uint64 {
 	return timeline
 }
 
-// drop closes all connections of a generation and of earlier ones, even in use. Their
-// users get an error, and repeat the transaction on a new connection or return
-// kernel.ErrBusy or kernel.ErrUnknownOutcome.
+// drop closes all connections of a generation and of earlier ones, even in use. Their users get an error, and repeat
+// the transaction on a new connection or return kernel.ErrBusy or kernel.ErrUnknownOutcome.
 func (p *primary) drop(generation int64, reason string) {
 	if !p.generation.CompareAndSwap(generation, generation+1) {
 		return // dropped already
@@ -352,16 +342,14 @@ func socketOf(c *pgconn.PgConn) *socket {
 	}
 }
 
-// noteWarning keeps a warning for transaction.Commit. It compares the severity in the
-// form that is not translated.
+// noteWarning keeps a warning for transaction.Commit. It compares the severity in the form that is not translated.
 func noteWarning(c *pgconn.PgConn, n *pgconn.Notice) {
 	if n.SeverityUnlocalized == "WARNING" {
 		c.CustomData()[warningKey] = n.Message
 	}
 }
 
-// connection is a pooled connection that detects that its server is not the primary any
-// more.
+// connection is a pooled connection that detects that its server is not the primary any more.
 type connection struct {
 	*stdlib.Conn
 	p *primary
@@ -369,8 +357,7 @@ type connection struct {
 
 func (c *connection) server() *pgconn.PgConn { return c.Conn.Conn().PgConn() }
 
-// watch starts a timer that calls suspect if the following operation hangs. Stop it when
-// the operation is done.
+// watch starts a timer that calls suspect if the following operation hangs. Stop it when the operation is done.
 func (c *connection) watch() *time.Timer {
 	generation, timeline := socketOf(c.server()).generation, timelineOn(c.server())
 	return time.AfterFunc(hangTime, func() { c.p.suspect(generation, timeline) })
@@ -384,8 +371,7 @@ func (c *connection) superseded() bool {
 	return timeline > 0 && timeline != c.p.timeline
 }
 
-// ResetSession refuses a connection that was dropped while idle, and one whose server has
-// been replaced.
+// ResetSession refuses a connection that was dropped while idle, and one whose server has been replaced.
 func (c *connection) ResetSession(ctx context.Context) error {
 	if socketOf(c.server()).generation != c.p.generation.Load() || c.superseded() {
 		return driver.ErrBadConn
@@ -412,9 +398,8 @@ type transaction struct {
 	hangs *time.Timer
 }
 
-// Commit returns errLocalOnly if the commit is not replicated: if the wait for a
-// synchronous standby is cancelled, PostgreSQL keeps the transaction on the primary,
-// warns, and reports success. No other warning comes at our commits.
+// Commit returns errLocalOnly if the commit is not replicated: if the wait for a synchronous standby is cancelled,
+// PostgreSQL keeps the transaction on the primary, warns, and reports success. No other warning comes at our commits.
 func (t *transaction) Commit() error {
 	defer t.hangs.Stop()
 	notes := t.c.server().CustomData()

@@ -46,8 +46,7 @@ func (c *Session) ReadClock() (time.Time, error) {
 	return c.db.dialect.now(c)
 }
 
-// Exec runs a statement that changes rows and returns how many it changed. Use Query for
-// statements that return rows.
+// Exec runs a statement that changes rows and returns how many it changed. Use Query for statements that return rows.
 func (c *Session) Exec(statement string, args ...any) (int64, error) {
 	return c.run(statement, func() (sql.Result, error) { return c.q.ExecContext(c.ctx, c.db.text(statement), args...) })
 }
@@ -112,8 +111,7 @@ func Query[T any](c *Session, scan func(Row) (T, error), statement string, args 
 	return out, rows.Err()
 }
 
-// One is Query for a statement that returns at most one row. Without a row it returns
-// kernel.ErrNotFound.
+// One is Query for a statement that returns at most one row. Without a row it returns kernel.ErrNotFound.
 func One[T any](c *Session, scan func(Row) (T, error), statement string, args ...any) (T, error) {
 	rows, err := Query(c, scan, statement, args...)
 	if err != nil || len(rows) == 0 {

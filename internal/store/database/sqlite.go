@@ -126,9 +126,8 @@ func fileURI(path string, options url.Values) string {
 // it is killed. A second serve, migrate or restore is refused.
 func lockSQLite(path string) (func(), error) {
 	name := path + ".lock"
-	// Only the owner may read the file, because a reader could lock it and prevent the
-	// service from starting. An existing file is not opened here: closing it would release
-	// all locks that this process has on it.
+	// Only the owner may read the file, because a reader could lock it and prevent the service from starting. An
+	// existing file is not opened here: closing it would release all locks that this process has on it.
 	if err := createPrivate(name); errors.Is(err, fs.ErrExist) {
 		if err := os.Chmod(name, 0o600); err != nil && !errors.Is(err, fs.ErrPermission) {
 			return nil, fmt.Errorf("the lock file %s cannot be locked: %w", name, reason(err))

@@ -27,8 +27,7 @@ func Lookup[T any](ctx context.Context, db *DB, f func(*Session) (T, error)) (ou
 	return out, db.unavailable(err)
 }
 
-// Read runs f in a read-only transaction, so that everything it loads is of the same
-// moment.
+// Read runs f in a read-only transaction, so that everything it loads is of the same moment.
 func Read[T any](ctx context.Context, db *DB, f func(*Session) (T, error)) (out T, err error) {
 	ctx, cancel := context.WithTimeout(ctx, Timeout)
 	defer cancel()
@@ -188,9 +187,8 @@ func unusable(err error) bool {
 	return errors.Is(err, kernel.ErrBusy) || errors.Is(err, kernel.ErrUnknownOutcome)
 }
 
-// unavailable wraps errors that mean that the database cannot be used now, or that
-// the context ended before the commit, in kernel.ErrBusy. It leaves errors of
-// commit as they are. It logs the first error of a series.
+// unavailable wraps errors that mean that the database cannot be used now, or that the context ended before the commit,
+// in kernel.ErrBusy. It leaves errors of commit as they are. It logs the first error of a series.
 func (db *DB) unavailable(err error) error {
 	marked := unusable(err)
 	cancelled := errors.Is(err, context.Canceled) // by the caller, which is no failure of the database

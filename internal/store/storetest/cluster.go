@@ -35,14 +35,12 @@ const (
 	stopTimeout  = 30 * time.Second
 )
 
-// PostgreSQL returns the address (postgres://…) of a database with the current schema and
-// no rows, which no other test uses until this one ends. Call it after t.Parallel: a test that
-// waits for its turn would keep a database and its connections. The first call starts a cluster
-// for all databases of the test process; it ends with the process, even if that is
-// killed. It is fast and not durable (fsync is off); tests of crashes need NewCluster.
+// PostgreSQL returns the address (postgres://…) of a database with the current schema and no rows, which no other test
+// uses until this one ends. Call it after t.Parallel: a test that waits for its turn would keep a database and its
+// connections. The first call starts a cluster for all databases of the test process; it ends with the process, even if
+// that is killed. It is fast and not durable (fsync is off); tests of crashes need NewCluster.
 //
-// If PostgreSQL is not installed, the test is skipped, or fails if
-// ALLSWELL_TEST_REQUIRE_POSTGRES=1.
+// If PostgreSQL is not installed, the test is skipped, or fails if ALLSWELL_TEST_REQUIRE_POSTGRES=1.
 func PostgreSQL(t testing.TB) string {
 	t.Helper()
 	shared(t)
@@ -54,8 +52,7 @@ func PostgreSQL(t testing.TB) string {
 	return l.address()
 }
 
-// EmptyPostgreSQL is PostgreSQL with a database that has no schema, for tests of
-// migrations.
+// EmptyPostgreSQL is PostgreSQL with a database that has no schema, for tests of migrations.
 func EmptyPostgreSQL(t testing.TB) string {
 	t.Helper()
 	return shared(t).Database(t)
@@ -83,9 +80,8 @@ func shared(t testing.TB) *Cluster {
 	return sharedCluster
 }
 
-// A Cluster is a PostgreSQL server with its own data directory, which listens on a Unix
-// socket in a private directory. Its methods, except Database, are not safe for
-// concurrent use.
+// A Cluster is a PostgreSQL server with its own data directory, which listens on a Unix socket in a private directory.
+// Its methods, except Database, are not safe for concurrent use.
 type Cluster struct {
 	t        testing.TB // nil for the shared one
 	bin      string     // the directory of initdb and postgres
@@ -97,10 +93,9 @@ type Cluster struct {
 	conn   *pgx.Conn // used by exec; nil if there is none
 }
 
-// NewCluster starts a cluster for this test only and stops it when the test ends.
-// settings have the form of postgresql.conf, "name=value", and override the fast ones:
-// tests that kill the server need "fsync=on" and "full_page_writes=on". It skips or fails
-// the test like PostgreSQL.
+// NewCluster starts a cluster for this test only and stops it when the test ends. settings have the form of
+// postgresql.conf, "name=value", and override the fast ones: tests that kill the server need "fsync=on" and
+// "full_page_writes=on". It skips or fails the test like PostgreSQL.
 func NewCluster(t testing.TB, settings ...string) *Cluster {
 	t.Helper()
 	c, err := makeCluster(binaries(t), settings...)
@@ -141,8 +136,7 @@ func (c *Cluster) Database(t testing.TB) string {
 	return c.clone(t, "template0")
 }
 
-// clone is Database with a copy of another database, to which there must be no
-// connections.
+// clone is Database with a copy of another database, to which there must be no connections.
 func (c *Cluster) clone(t testing.TB, template string) string {
 	t.Helper()
 	name := "test_" + strings.ToLower(rand.Text())
@@ -231,8 +225,7 @@ func (c *Cluster) end(sig syscall.Signal) {
 	c.server = nil
 }
 
-// Pause stops all processes of the server (SIGSTOP). It neither answers nor closes
-// connections until Resume.
+// Pause stops all processes of the server (SIGSTOP). It neither answers nor closes connections until Resume.
 func (c *Cluster) Pause() {
 	c.t.Helper()
 	// The first process goes first, so that it cannot start others meanwhile.
@@ -323,9 +316,8 @@ func (c *Cluster) command(name string, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// attributes returns the attributes of the server's processes. If this process runs as
-// root, they run as another user, because PostgreSQL refuses root. That user must own the
-// directory.
+// attributes returns the attributes of the server's processes. If this process runs as root, they run as another user,
+// because PostgreSQL refuses root. That user must own the directory.
 func (c *Cluster) attributes() (*syscall.SysProcAttr, error) {
 	attr := &syscall.SysProcAttr{}
 	if os.Geteuid() != 0 {
@@ -389,8 +381,7 @@ func (c *Cluster) launch() (*subprocess.Process, error) {
 	return subprocess.Start(cmd, "QUIT", c.dir)
 }
 
-// awaitAnswer returns nil when s takes connections, and an error when s has
-// exited or the deadline is over.
+// awaitAnswer returns nil when s takes connections, and an error when s has exited or the deadline is over.
 func (c *Cluster) awaitAnswer(s *subprocess.Process, deadline time.Time) error {
 	pause := time.NewTicker(10 * time.Millisecond)
 	defer pause.Stop()

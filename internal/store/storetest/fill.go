@@ -22,8 +22,7 @@ type Fill struct {
 	Counted  int       // consecutive failures of the overdue ones
 }
 
-// Monitors creates a workspace, a page with the slug "bench" and the monitors,
-// and returns their ping tokens.
+// Monitors creates a workspace, a page with the slug "bench" and the monitors, and returns their ping tokens.
 func (f Fill) Monitors(ctx context.Context) ([]string, error) {
 	db, err := sql.Open("sqlite", "file:"+f.Path+"?_busy_timeout=10000&_txlock=immediate")
 	if err != nil {
@@ -37,17 +36,13 @@ func (f Fill) Monitors(ctx context.Context) ([]string, error) {
 	defer tx.Rollback()
 	ms := f.Now.UnixMilli()
 	ws, page := kernel.NewID(kernel.PrefixWorkspace, f.Now), kernel.NewID(kernel.PrefixPage, f.Now)
-	if _, err := tx.ExecContext(
-		ctx, `INSERT INTO workspaces (id, name, created_at) VALUES ($1, 'bench', $2)`, ws, ms,
-	); err != nil {
+	_, err = tx.ExecContext(ctx, `INSERT INTO workspaces (id, name, created_at) VALUES ($1, 'bench', $2)`, ws, ms)
+	if err != nil {
 		return nil, err
 	}
-	if _, err := tx.ExecContext(
-		ctx,
-		`INSERT INTO pages (id, workspace_id, slug, name, created_at, updated_at)
-			VALUES ($1, $2, 'bench', 'Bench', $3, $3)`,
-		page, ws, ms,
-	); err != nil {
+	_, err = tx.ExecContext(ctx, `INSERT INTO pages (id, workspace_id, slug, name, created_at, updated_at)
+			VALUES ($1, $2, 'bench', 'Bench', $3, $3)`, page, ws, ms)
+	if err != nil {
 		return nil, err
 	}
 	insert, err := tx.PrepareContext(ctx,
@@ -69,8 +64,9 @@ func (f Fill) Monitors(ctx context.Context) ([]string, error) {
 		if i < f.Overdue {
 			heard, counted = ms-2*f.Interval.Milliseconds(), f.Counted
 		}
-		if _, err := insert.ExecContext(ctx, kernel.NewID(kernel.PrefixMonitor, f.Now), ws, page, fmt.Sprint("job ", i),
-			tokens[i], f.Interval.Milliseconds(), counted, heard, ms); err != nil {
+		_, err := insert.ExecContext(ctx, kernel.NewID(kernel.PrefixMonitor, f.Now), ws, page, fmt.Sprint("job ", i),
+			tokens[i], f.Interval.Milliseconds(), counted, heard, ms)
+		if err != nil {
 			return nil, err
 		}
 		if _, err := beside.ExecContext(ctx, tokens[i], heard); err != nil {
@@ -83,8 +79,7 @@ func (f Fill) Monitors(ctx context.Context) ([]string, error) {
 // Path returns the file of a "sqlite:" address.
 func Path(dsn string) string { return strings.TrimPrefix(dsn, "sqlite:") }
 
-// FillSubscribers creates count confirmed e-mail subscribers of a page, directly in the
-// database file.
+// FillSubscribers creates count confirmed e-mail subscribers of a page, directly in the database file.
 func FillSubscribers(ctx context.Context, path, slug string, count int) error {
 	db, err := sql.Open("sqlite", "file:"+path+"?_busy_timeout=10000&_txlock=immediate")
 	if err != nil {
@@ -105,10 +100,9 @@ func FillSubscribers(ctx context.Context, path, slug string, count int) error {
 	}
 	now := time.Now()
 	for i := range count {
-		if _, err := insert.ExecContext(
-			ctx, kernel.NewID(kernel.PrefixSubscriber, now), fmt.Sprintf("reader%d@example.com", i),
-			audience.NewSubscriberKey(), now.UnixMilli(), slug,
-		); err != nil {
+		_, err := insert.ExecContext(ctx, kernel.NewID(kernel.PrefixSubscriber, now),
+			fmt.Sprintf("reader%d@example.com", i), audience.NewSubscriberKey(), now.UnixMilli(), slug)
+		if err != nil {
 			return err
 		}
 	}

@@ -11,9 +11,8 @@ import (
 	"syscall"
 )
 
-// initialise creates the data directory with a process that has the attributes. initdb takes
-// longer than most tests, so its result is kept in the user's cache directory, and unpacked.
-// All clusters have the same system identifier.
+// initialise creates the data directory with a process that has the attributes. initdb takes longer than most tests, so
+// its result is kept in the user's cache directory, and unpacked. All clusters have the same system identifier.
 func (c *Cluster) initialise(attr *syscall.SysProcAttr) error {
 	version, err := c.command("initdb", "--version").Output()
 	if err != nil {

@@ -27,8 +27,7 @@ var preparedFile = sync.OnceValues(func() (content []byte, err error) {
 	return os.ReadFile(path)
 })
 
-// prepareFile creates a SQLite file with the current schema. The error is fs.ErrExist if
-// the file exists.
+// prepareFile creates a SQLite file with the current schema. The error is fs.ErrExist if the file exists.
 func prepareFile(path string) error {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {
@@ -41,8 +40,7 @@ func prepareFile(path string) error {
 	return errors.Join(err, f.Close())
 }
 
-// preparedDatabase creates a database with the current schema in the shared
-// cluster and describes it.
+// preparedDatabase creates a database with the current schema in the shared cluster and describes it.
 var preparedDatabase = sync.OnceValues(func() (pristine, error) {
 	const name = "prepared"
 	if err := sharedCluster.create(name, "template0"); err != nil {

@@ -54,8 +54,7 @@ func (c *Cluster) copy() (_ *Cluster, err error) {
 	return s, nil
 }
 
-// Promote promotes a standby, which begins a new timeline, and returns when it accepts
-// writes.
+// Promote promotes a standby, which begins a new timeline, and returns when it accepts writes.
 func (c *Cluster) Promote() {
 	c.t.Helper()
 	c.Exec(`SELECT pg_promote()`)

@@ -30,8 +30,7 @@ func OneEngine() { withoutPostgreSQL = os.Getenv(Full) != "1" }
 // tests of the store do not run there too. Their tests of several replicas still call PostgreSQL.
 func OnlySQLite() { withoutPostgreSQL = true }
 
-// Run runs f once per engine, each time on a fresh database with the default
-// options.
+// Run runs f once per engine, each time on a fresh database with the default options.
 func Run(t *testing.T, f func(t *testing.T, s *store.Store)) {
 	RunWith(t, func(*testing.T) store.Options { return store.Options{} }, f)
 }
@@ -118,8 +117,7 @@ func TempDir(t testing.TB) string {
 	return dir
 }
 
-// Open opens a store and closes it at the end of the test. It creates a SQLite file that
-// does not exist.
+// Open opens a store and closes it at the end of the test. It creates a SQLite file that does not exist.
 func Open(t testing.TB, dsn string, o store.Options) *store.Store {
 	t.Helper()
 	if path, ok := strings.CutPrefix(dsn, "sqlite:"); ok {

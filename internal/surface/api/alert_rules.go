@@ -15,8 +15,7 @@ import (
 // alertRuleRoutes are the routes of alert rules.
 var alertRuleRoutes = append(resourceActions[alert.Rule]{
 	Resource: resource.AlertRule, objects: (*store.Store).AlertRules, id: "ruleId", reading: rights.AlertRuleRead,
-	changing: rights.AlertRuleChange,
-	deletion: "Only messages that already wait for a channel are still sent.",
+	changing: rights.AlertRuleChange, deletion: "Only messages that already wait for a channel are still sent.",
 }.routes(
 	operation{summary: "List the rules that say whom which alerts notify, the oldest first."},
 	operation{
@@ -86,8 +85,7 @@ type channelNameJSON struct {
 func newAlertForecastJSON(f store.AlertForecast) alertForecastJSON {
 	out := alertForecastJSON{
 		Event: f.Subject.Event, MonitorID: optional.Ptr(f.Subject.MonitorID), PageID: optional.Ptr(f.Subject.PageID),
-		Severity: f.Subject.Severity,
-		At:       kernel.FormatTime(f.At), Rules: []ruleForecastJSON{},
+		Severity: f.Subject.Severity, At: kernel.FormatTime(f.At), Rules: []ruleForecastJSON{},
 	}
 	for _, r := range f.Rules {
 		rule := ruleForecastJSON{

@@ -60,9 +60,9 @@ func newAlertJSON(a alert.Alert) alertJSON {
 		ID: a.ID, Event: a.Event, State: a.State(), Title: a.Title(), Name: a.Name,
 		MonitorID: optional.Ptr(a.MonitorID), Page: optional.Ptr(a.PageSlug),
 		Severity: a.Severity, Tags: append([]string{}, a.Tags...), Reason: optional.Ptr(a.Reason),
-		OpenedAt:       kernel.FormatTime(a.OpenedAt),
-		AcknowledgedAt: timePtr(a.AcknowledgedAt), AcknowledgedBy: optional.Ptr(a.AcknowledgedBy),
-		ResolvedAt: timePtr(a.ResolvedAt), EndReason: optional.Ptr(a.EndReason),
+		OpenedAt: kernel.FormatTime(a.OpenedAt), AcknowledgedAt: timePtr(a.AcknowledgedAt),
+		AcknowledgedBy: optional.Ptr(a.AcknowledgedBy), ResolvedAt: timePtr(a.ResolvedAt),
+		EndReason: optional.Ptr(a.EndReason),
 	}
 }
 

@@ -38,8 +38,7 @@ type Config struct {
 	// is empty, the scheme and the Host header of each request are used.
 	BaseURL string
 
-	// VerifyDomain checks the domain of a workspace's page now and returns the
-	// page with its status.
+	// VerifyDomain checks the domain of a workspace's page now and returns the page with its status.
 	VerifyDomain func(
 		ctx context.Context, actor kernel.Actor, slug string, save ...store.SaveResponse[statuspage.Page],
 	) (statuspage.Page, error)
@@ -59,8 +58,7 @@ type Config struct {
 	Now    func() time.Time // the clock of rate limits; nil: time.Now
 }
 
-// maxPath is the maximum length of a path, in bytes. The longest path of a route has
-// less than 150.
+// maxPath is the maximum length of a path, in bytes. The longest path of a route has less than 150.
 const maxPath = 512
 
 type api struct {
@@ -79,9 +77,8 @@ type api struct {
 	document     func() ([]byte, error)
 }
 
-// New returns the handler of all paths under /api except the heartbeat. It expects
-// the client's address in Request.RemoteAddr, and paths as the client sent them: a
-// ServeMux in front of it would redirect unclean ones.
+// New returns the handler of all paths under /api except the heartbeat. It expects the client's address in
+// Request.RemoteAddr, and paths as the client sent them: a ServeMux in front of it would redirect unclean ones.
 func New(c Config) http.Handler {
 	a := &api{
 		store:        c.Store,
@@ -171,8 +168,7 @@ func isPlainPath(escaped string) bool {
 	return len(escaped) <= maxPath && !strings.Contains(escaped, "%") && path.Clean(escaped) == escaped
 }
 
-// methods returns the handler of the routes of one path. HEAD is handled as GET;
-// net/http omits the body.
+// methods returns the handler of the routes of one path. HEAD is handled as GET; net/http omits the body.
 func (a *api) methods(routes []*route) web.Handler {
 	var allow []string
 	for _, rt := range routes {

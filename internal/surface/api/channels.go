@@ -28,14 +28,14 @@ var channelRoutes = append(channelActions.routes(
 	operation{summary: "List the channels to which alerts are sent, the oldest first."},
 	operation{
 		summary: "Create a channel.",
-		text: "The fields of its `type` stand beside the others; those of other types are 422. A workspace can have " +
+		text: "The fields of its `type` stand beside the others; fields of other types are 422. A workspace can have " +
 			"200 channels, each with a name of its own. Secrets are never shown.",
 	},
 ), []route{
 	{"POST", "/api/v1/channels/test", rights.ChannelChange, (*api).testNewChannel, operation{
 		id:      "testNewChannel",
 		summary: "Send a test message to what a new channel would be. Nothing is saved.",
-		text: "The body is that of `createChannel`; the fields that have nothing to do with the message are " +
+		text: "The body is the same as for `createChannel`; the fields that have nothing to do with the message are " +
 			"ignored. A message that is not accepted is a result, and not an error. A workspace may run 30 tests in " +
 			"any minute; more are 429.",
 		returns:   one("ChannelTest", "The result."),
@@ -44,7 +44,7 @@ var channelRoutes = append(channelActions.routes(
 	{"POST", "/api/v1/channels/{channelId}/test", rights.ChannelChange, (*api).testChannel, operation{
 		id:        "testChannel",
 		summary:   "Send a test message to a channel.",
-		text:      "The limits are those of `testNewChannel`.",
+		text:      "The limits of `testNewChannel` apply.",
 		returns:   one("ChannelTest", "The result."),
 		rehearsal: true,
 	}},

@@ -10,8 +10,7 @@ import (
 // groupRoutes are the routes of groups.
 var groupRoutes = resourceActions[statuspage.Group]{
 	Resource: resource.Group, objects: (*store.Store).Groups, id: "groupId", reading: rights.GroupRead,
-	changing: rights.GroupChange,
-	deletion: "Its components stay, without a group.", query: []parameter{pageOfSlug},
+	changing: rights.GroupChange, deletion: "Its components stay, without a group.", query: []parameter{pageOfSlug},
 }.routes(
 	operation{summary: "List the groups of a page.", query: bySlugOrName},
 	operation{summary: "Create a group of components.", text: "A page can have 100 groups. One more is 422 on `name`."})

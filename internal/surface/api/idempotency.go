@@ -15,8 +15,7 @@ import (
 	"github.com/allswell/allswell/internal/store"
 )
 
-// idempotencyKeyHeader makes a POST safe to repeat. replayedHeader marks a saved
-// response.
+// idempotencyKeyHeader makes a POST safe to repeat. replayedHeader marks a saved response.
 const (
 	idempotencyKeyHeader = "Idempotency-Key"
 	replayedHeader       = "Idempotency-Replayed"
@@ -52,8 +51,7 @@ func (a *api) serveOnce(rt *route, c *call, h http.Header) (store.Response, erro
 	}
 	response, actionErr := rt.do(a, c)
 	if actionErr != nil {
-		// Another replica may have completed the same request meanwhile, which may be
-		// the cause of the error.
+		// Another replica may have completed the same request meanwhile, which may be the cause of the error.
 		if saved, found, err := a.findResponse(c, h); found && err == nil {
 			return saved, nil
 		}
@@ -86,8 +84,7 @@ func validIdempotencyKey(key string) bool {
 		!strings.ContainsFunc(key, func(c rune) bool { return c < ' ' || c > '~' })
 }
 
-// hashRequest returns a hash of the method, the path and the body. Neither method nor
-// path can contain the separator.
+// hashRequest returns a hash of the method, the path and the body. Neither method nor path can contain the separator.
 func hashRequest(c *call) []byte {
 	sum := sha256.New()
 	fmt.Fprintf(sum, "%s\n%s\n", c.Method, c.URL.Path)
@@ -102,8 +99,7 @@ type responder[T any] struct {
 	rendered *store.Response         // the response that was saved, without encryption; nil: none was
 }
 
-// newResponder returns a responder whose responses have the status and the JSON that
-// toJSON returns for the result.
+// newResponder returns a responder whose responses have the status and the JSON that toJSON returns for the result.
 func newResponder[T, J any](c *call, status int, toJSON func(T) J) *responder[T] {
 	r := &responder[T]{render: func(v T) (store.Response, error) { return newResponse(status, toJSON(v)) }}
 	if c.key != nil {
@@ -132,9 +128,8 @@ func (r *responder[T]) respond(v T, err error) (store.Response, error) {
 	return r.render(v)
 }
 
-// encrypt encrypts a response to be saved with a key derived from the caller's token.
-// The database has only a hash of the token, so secrets that a response shows once
-// cannot be read from the database alone.
+// encrypt encrypts a response to be saved with a key derived from the caller's token. The database has only a hash of
+// the token, so secrets that a response shows once cannot be read from the database alone.
 func (c *call) encrypt(body []byte) ([]byte, error) {
 	gcm, err := c.cipher()
 	if err != nil {

@@ -161,13 +161,11 @@ func (a *api) createIncident(c *call) (store.Response, error) {
 		return store.Response{}, err
 	}
 	i := statuspage.Incident{
-		Title:      optional.Value(o.Text("title")),
-		Impact:     optional.Value(jsonobject.Enum(o, "impact", kernel.Impacts)),
-		State:      optional.Value(jsonobject.Enum(o, "state", statuspage.IncidentStates)),
-		Draft:      optional.Value(o.Flag("draft")),
-		CreatedAt:  optional.Value(o.Instant("began_at")),
-		ResolvedAt: optional.Value(o.Instant("resolved_at")),
-		Affected:   readAffected(o),
+		Title:  optional.Value(o.Text("title")),
+		Impact: optional.Value(jsonobject.Enum(o, "impact", kernel.Impacts)),
+		State:  optional.Value(jsonobject.Enum(o, "state", statuspage.IncidentStates)),
+		Draft:  optional.Value(o.Flag("draft")), CreatedAt: optional.Value(o.Instant("began_at")),
+		ResolvedAt: optional.Value(o.Instant("resolved_at")), Affected: readAffected(o),
 	}
 	message, template := o.Text("message"), optional.Value(o.Text("template"))
 	first := statuspage.IncidentUpdate{
@@ -276,8 +274,7 @@ func (a *api) deleteIncident(c *call) (store.Response, error) {
 	return noContent(a.store.DeleteIncident(c.Context(), c.actor(), c.PathValue("incidentId")))
 }
 
-// readAffected reads the affected components of an incident with their statuses. It
-// returns nil if they are absent.
+// readAffected reads the affected components of an incident with their statuses. It returns nil if they are absent.
 func readAffected(o *jsonobject.Object) []statuspage.AffectedComponent {
 	items := o.Objects("components", statuspage.MaxAffectedComponents)
 	if items == nil {

@@ -97,8 +97,7 @@ func (a *api) getMaintenance(c *call) (store.Response, error) {
 	return resourceResponse(m, err, resource.Maintenance.DetailJSON)
 }
 
-// changeMaintenance changes a maintenance, and begins or ends it. The response has no
-// updates.
+// changeMaintenance changes a maintenance, and begins or ends it. The response has no updates.
 func (a *api) changeMaintenance(c *call) (store.Response, error) {
 	o, err := c.object()
 	if err != nil {
@@ -120,15 +119,14 @@ func (a *api) listMaintenanceUpdates(c *call) (store.Response, error) {
 		})
 }
 
-// postMaintenanceUpdate adds an update to the timeline. With a state, it also begins
-// or ends the maintenance.
+// postMaintenanceUpdate adds an update to the timeline. With a state, it also begins or ends the maintenance.
 func (a *api) postMaintenanceUpdate(c *call) (store.Response, error) {
 	o, err := c.object()
 	if err != nil {
 		return store.Response{}, err
 	}
+	update := resource.MaintenanceUpdate.Read(o, field.Creation)
 	r := newResponder(c, http.StatusCreated, resource.MaintenanceUpdate.JSON)
-	return r.respond(a.store.PostMaintenanceUpdate(
-		c.Context(), c.actor(), c.PathValue("maintenanceId"), resource.MaintenanceUpdate.Read(o, field.Creation), "",
-		r.save...))
+	return r.respond(
+		a.store.PostMaintenanceUpdate(c.Context(), c.actor(), c.PathValue("maintenanceId"), update, "", r.save...))
 }

@@ -242,11 +242,11 @@ func (c *call) newExplanationJSON(e monitor.Explanation) explanationJSON {
 		State: e.State, PausedUntil: timePtr(e.PausedUntil), AsOf: kernel.FormatTime(e.AsOf),
 		LastPingAt: timePtr(e.LastPingAt), WaitingSince: timePtr(e.WaitingSince),
 		Interval: int64(e.Interval / time.Second), Schedule: resource.ScheduleOf(e.Interval, e.Cron),
-		Grace: int64(e.Grace / time.Second), ExpectedAt: timePtr(e.ExpectedAt),
-		Extensions: []extensionJSON{}, DueAt: timePtr(e.DueAt),
-		ConsecutiveFailures: e.Failures, FailureThreshold: e.Threshold, IncidentTakenOver: e.TakenOver,
-		CountedAt: timePtr(e.CountedAt), DownAt: timePtr(e.DownAt), Reason: optional.Ptr(e.Reason),
-		DownSince: timePtr(e.DownSince), Warnings: append([]monitor.Condition{}, e.Warned...),
+		Grace: int64(e.Grace / time.Second), ExpectedAt: timePtr(e.ExpectedAt), Extensions: []extensionJSON{},
+		DueAt: timePtr(e.DueAt), ConsecutiveFailures: e.Failures, FailureThreshold: e.Threshold,
+		IncidentTakenOver: e.TakenOver, CountedAt: timePtr(e.CountedAt), DownAt: timePtr(e.DownAt),
+		Reason: optional.Ptr(e.Reason), DownSince: timePtr(e.DownSince),
+		Warnings: append([]monitor.Condition{}, e.Warned...),
 		RunDueAt: timePtr(e.RunDueAt), PingGaps: []pingGapJSON{},
 	}
 	if e.Type.IsCheck() {

@@ -85,7 +85,7 @@ var (
 	bySlugOrName = []parameter{bySlug, byName}
 
 	ifMatch = parameter{key: "ifMatch", name: "If-Match", in: "header", schema: anyText,
-		text: "Entity tags, one of which the resource must have, or * for any. Otherwise the response is 412 and " +
+		text: "Entity tags, or * for any. The resource must have one of them. Otherwise the response is 412 and " +
 			"nothing is changed."}
 	ifNoneMatch = parameter{key: "ifNoneMatch", name: "If-None-Match", in: "header", schema: anyText,
 		text: "Only *, which means that the resource must not exist."}

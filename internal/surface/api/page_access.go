@@ -18,7 +18,7 @@ var pageAccessRoutes = []route{
 	{"GET", "/api/v1/pages/{pageSlug}/access", rights.PageAccessRead, (*api).getPageAccess, operation{
 		id:      "getPageAccess",
 		summary: "Get who can see a page while it is private.",
-		text:    "Needs the scope write: the networks are those of your organization.",
+		text:    "Needs the scope write: the networks may be internal to your organization.",
 		returns: one("PageAccess", "Who can see the page."),
 	}},
 	{"PATCH", "/api/v1/pages/{pageSlug}/access", rights.PageAccessChange, (*api).changePageAccess, operation{
@@ -74,9 +74,8 @@ func (a *api) changePageAccess(c *call) (store.Response, error) {
 	}
 	hash, unread := "", o.Check(nil)
 	if secret != nil && unread == nil {
-		if hash, err = password.Hash(
-			c.Context(), password.Proven(fair.Workspace(c.actor().WorkspaceID)), *secret,
-		); err != nil {
+		hash, err = password.Hash(c.Context(), password.Proven(fair.Workspace(c.actor().WorkspaceID)), *secret)
+		if err != nil {
 			return store.Response{}, err
 		}
 	}

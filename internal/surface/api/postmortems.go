@@ -44,8 +44,8 @@ type postmortemJSON struct {
 func newPostmortemJSON(p statuspage.Postmortem) postmortemJSON {
 	return postmortemJSON{
 		IncidentID: p.IncidentID, Body: p.Body, Published: p.Published, PublishedAt: timePtr(p.PublishedAt),
-		EditedAt: timePtr(p.EditedAt),
-		Notified: p.Notified, CreatedAt: kernel.FormatTime(p.CreatedAt), UpdatedAt: kernel.FormatTime(p.UpdatedAt),
+		EditedAt: timePtr(p.EditedAt), Notified: p.Notified, CreatedAt: kernel.FormatTime(p.CreatedAt),
+		UpdatedAt: kernel.FormatTime(p.UpdatedAt),
 	}
 }
 

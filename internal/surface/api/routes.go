@@ -30,8 +30,7 @@ func (rt *route) imageKind() statuspage.ImageKind {
 	return ""
 }
 
-// maxBodySize returns the maximum size of a request body in bytes. 0: no body is read.
-// Bodies are images or JSON.
+// maxBodySize returns the maximum size of a request body in bytes. 0: no body is read. Bodies are images or JSON.
 func (rt *route) maxBodySize() int64 {
 	switch {
 	case rt.method == http.MethodPut && rt.imageKind() != "":

@@ -52,8 +52,8 @@ type signalJSON struct {
 func newSignalJSON(s monitor.Signal) signalJSON {
 	out := signalJSON{
 		ID: s.ID, ReceivedAt: kernel.FormatTime(s.ReceivedAt), Kind: s.Kind, ExitCode: s.ExitCode,
-		RunID:   optional.Ptr(s.RunID),
-		Address: optional.Ptr(s.Address), UserAgent: s.UserAgent, BodySize: s.OutputSize, BodyCut: s.OutputCut,
+		RunID: optional.Ptr(s.RunID), Address: optional.Ptr(s.Address), UserAgent: s.UserAgent,
+		BodySize: s.OutputSize, BodyCut: s.OutputCut,
 	}
 	if s.Duration != nil {
 		out.Duration = new(s.Duration.Seconds())

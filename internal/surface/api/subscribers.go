@@ -43,7 +43,7 @@ var subscriberRoutes = []route{
 			"domain " +
 			"name. A phone number begins with its country code; spaces, dashes, dots, slashes, parentheses and a " +
 			"leading " +
-			"`00` are normalised. The URL of a chat is that of an incoming webhook, at a host of the service unless " +
+			"`00` are normalised. The URL of a chat is the URL of an incoming webhook, at a host of the service unless " +
 			"the " +
 			"server allows private addresses (`ALLSWELL_WEBHOOK_ALLOW_PRIVATE`). It is encrypted.",
 		returns: created("SubscriberWithSecret", "The new subscriber. Only a webhook has a secret."),
@@ -81,7 +81,7 @@ var subscriberRoutes = []route{
 		(*api).resumeSubscriber, operation{
 			id:      "resumeSubscriber",
 			summary: "End the suspension of a subscriber.",
-			text:    "One that is not suspended stays as it is. The body is ignored.",
+			text:    "A subscriber that is not suspended does not change. The body is ignored.",
 			returns: one("Subscriber", "The subscriber."),
 		}},
 	{"POST", "/api/v1/pages/{pageSlug}/subscribers/{subscriberId}/test", rights.SubscriberChange, (*api).testSubscriber,

@@ -45,8 +45,7 @@ type tokenJSON struct {
 func newTokenJSON(t account.Token) tokenJSON {
 	return tokenJSON{
 		ID: t.ID, Name: t.Name, Scope: t.Scope, Pages: pagesJSON(t.Limit), CreatedAt: kernel.FormatTime(t.CreatedAt),
-		ExpiresAt:  timePtr(t.ExpiresAt),
-		LastUsedAt: timePtr(t.LastUsedAt), RevokedAt: timePtr(t.RevokedAt),
+		ExpiresAt: timePtr(t.ExpiresAt), LastUsedAt: timePtr(t.LastUsedAt), RevokedAt: timePtr(t.RevokedAt),
 	}
 }
 

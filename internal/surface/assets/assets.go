@@ -21,8 +21,7 @@ var files embed.FS
 //go:embed favicon.ico
 var faviconICO []byte
 
-// FaviconICO is the icon at /favicon.ico, for clients that do not look for the icon that a page
-// names.
+// FaviconICO is the icon at /favicon.ico, for clients that do not look for the icon that a page names.
 var FaviconICO = sync.OnceValue(func() *web.Document {
 	return web.NewDocument(faviconICO, web.DocumentHeader{
 		ContentType: "image/x-icon", CacheControl: "public, max-age=86400", Policy: web.PolicyData,
@@ -53,8 +52,7 @@ type asset struct {
 	other   func() *web.Document // under the name with the hash of another version
 }
 
-// contentTypes are the media types by file extension. The table of the host may
-// lack them.
+// contentTypes are the media types by file extension. The table of the host may lack them.
 var contentTypes = map[string]string{
 	".css": "text/css; charset=utf-8", ".svg": "image/svg+xml", ".js": "text/javascript; charset=utf-8",
 }
@@ -147,9 +145,8 @@ func URL(name string) string { return all()[name].url }
 // IconURL returns the URL of the favicon that shows a status.
 func IconURL(s kernel.Status) string { return URL(iconName(s.Canonical())) }
 
-// Find returns the document at Path + name, or nil. A name with the hash of
-// another version gets the current file, with a header that forbids caching:
-// during an upgrade, a page of one replica may link to an asset of another.
+// Find returns the document at Path + name, or nil. A name with the hash of another version gets the current file, with
+// a header that forbids caching: during an upgrade, a page of one replica may link to an asset of another.
 func Find(name string) *web.Document {
 	ext := path.Ext(name)
 	stem := strings.TrimSuffix(name, ext)

@@ -7,8 +7,7 @@ import (
 	"github.com/allswell/allswell/internal/domain/kernel"
 )
 
-// toneStyle returns the beginning of style.css: the colours and the classes of
-// all tones.
+// toneStyle returns the beginning of style.css: the colours and the classes of all tones.
 func toneStyle() string {
 	var colours, classes strings.Builder
 	for _, t := range append(kernel.Tones(), &kernel.NeutralTone) {
@@ -19,8 +18,7 @@ func toneStyle() string {
 	return ":root{" + colours.String() + "}\n" + classes.String()
 }
 
-// barStyle returns the beginning of history.css: the colours and the shapes of the
-// bars of all statuses.
+// barStyle returns the beginning of history.css: the colours and the shapes of the bars of all statuses.
 func barStyle() string {
 	var colours, classes strings.Builder
 	for _, t := range kernel.Tones() {

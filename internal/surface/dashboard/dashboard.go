@@ -79,11 +79,9 @@ func New(c Config) *Dashboard {
 	d := &Dashboard{
 		Frame:       f,
 		SignIn:      signin.New(f, signin.Config{SingleSignOn: c.SingleSignOn, SendMail: c.SendMail}),
-		StatusPages: &statuspages.Screens{VerifyDomain: c.VerifyDomain},
-		Monitors:    &monitors.Screens{Tests: c.Tests},
-		Alerting:    alerting.New(c.ChannelTests),
-		Subscribers: &subscribers.Screens{CheckTarget: c.CheckTarget},
-		Workspace:   &workspace.Screens{Process: c.Process},
+		StatusPages: &statuspages.Screens{VerifyDomain: c.VerifyDomain}, Monitors: &monitors.Screens{Tests: c.Tests},
+		Alerting: alerting.New(c.ChannelTests), Subscribers: &subscribers.Screens{CheckTarget: c.CheckTarget},
+		Workspace: &workspace.Screens{Process: c.Process},
 	}
 	f.Join(d.SignIn.Gate(), d.SignIn.Room(), d.StatusPages.Room(), d.Monitors.Room(), d.Alerting.Room(),
 		d.Subscribers.Room(), d.Workspace.Room())

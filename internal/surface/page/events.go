@@ -12,8 +12,7 @@ import (
 	"github.com/allswell/allswell/internal/surface/page/view"
 )
 
-// serveEvents answers with the event stream of a page. An event has the tag of the
-// status page.
+// serveEvents answers with the event stream of a page. An event has the tag of the status page.
 func (s *Site) serveEvents(w http.ResponseWriter, r *http.Request, req pageRequest) {
 	if err := s.events.Serve(w, r, req.entry.topic, streamKeys(r, req.entry)...); err != nil {
 		s.failForAt(w, r, req, err)
@@ -55,9 +54,8 @@ func (s *Site) currentTag(ctx context.Context, e *entry) (tag string, expires ti
 	return tag, e.snapshot.Expires(), err
 }
 
-// tagOf returns the tag of a status page: a hash of what it shows, except for what
-// changes with time alone. All replicas compute the same tag, and rendering again
-// without a change gives the same tag.
+// tagOf returns the tag of a status page: a hash of what it shows, except for what changes with time alone. All
+// replicas compute the same tag, and rendering again without a change gives the same tag.
 func tagOf(ctx context.Context, m view.Model) (string, error) {
 	html, err := m.WithoutTime().Render(ctx)
 	if err != nil {
@@ -70,6 +68,5 @@ func tagOf(ctx context.Context, m view.Model) (string, error) {
 // Streams returns the number of open event streams.
 func (s *Site) Streams() int { return s.events.Subscribers() }
 
-// EndStreams ends all event streams and refuses new ones. Clients reconnect after
-// a few seconds.
+// EndStreams ends all event streams and refuses new ones. Clients reconnect after a few seconds.
 func (s *Site) EndStreams() { s.events.Close() }

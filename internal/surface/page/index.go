@@ -90,8 +90,7 @@ func (idx *index) find(slug string) *entry {
 	return idx.visible.bySlug[slug].unlessWithdrawn()
 }
 
-// findHost returns the entry of the visible page with an own domain, or nil. A nil index has
-// none.
+// findHost returns the entry of the visible page with an own domain, or nil. A nil index has none.
 func (idx *index) findHost(host string) *entry {
 	if idx == nil {
 		return nil
@@ -134,9 +133,8 @@ func (s *Site) newEntry(p statuspage.Page) *entry {
 	return e
 }
 
-// lookUp returns the entry of the visible page with a slug, or kernel.ErrNotFound. It queries the
-// database only for an unknown slug, and only if there was a commit since the index
-// was loaded.
+// lookUp returns the entry of the visible page with a slug, or kernel.ErrNotFound. It queries the database only for an
+// unknown slug, and only if there was a commit since the index was loaded.
 func (s *Site) lookUp(ctx context.Context, slug string) (*entry, error) {
 	if !kernel.ValidSlug(slug) {
 		return nil, kernel.ErrNotFound

@@ -73,14 +73,12 @@ func newFormPools() formPools {
 	}
 }
 
-// maxNotFoundPerAddress is how many keys of subscriptions, incidents, maintenances
-// and components that do not exist one address may request in notFoundWindow. An
-// IPv6 network of 64 bits may request ten times as many.
+// maxNotFoundPerAddress is how many keys of subscriptions, incidents, maintenances and components that do not exist one
+// address may request in notFoundWindow. An IPv6 network of 64 bits may request ten times as many.
 //
-// Above the limit, the address gets 429 for every part of a page that is not in
-// memory. Its keys are still looked up, because many subscribers may share the
-// address of a mail provider or a proxy, but all such addresses together have only
-// maxLimitedKeyLookups lookups at a time.
+// Above the limit, the address gets 429 for every part of a page that is not in memory. Its keys are still looked up,
+// because many subscribers may share the address of a mail provider or a proxy, but all such addresses together have
+// only maxLimitedKeyLookups lookups at a time.
 const (
 	maxNotFoundPerAddress = 60
 	notFoundWindow        = time.Minute
@@ -105,8 +103,7 @@ func newNotFoundLimit(now func() time.Time) notFoundLimit {
 // exceeded reports whether the client has reached the limit.
 func (l notFoundLimit) exceeded(r *http.Request) bool { return l.Full(clientaddr.Of(r), l.now()) }
 
-// take counts a request for what does not exist, and returns the error to answer it
-// with.
+// take counts a request for what does not exist, and returns the error to answer it with.
 func (l notFoundLimit) take(r *http.Request) error {
 	if l.Take(clientaddr.Of(r), l.now()).Allowed {
 		return kernel.ErrNotFound
@@ -130,8 +127,7 @@ const (
 	smsPerAddress = 5 // sign-ups by SMS, because each costs money; an IPv6 network of 64 bits has ten times as many
 )
 
-// signUpLimits limits how often clients can have messages sent to targets that may
-// not be their own.
+// signUpLimits limits how often clients can have messages sent to targets that may not be their own.
 type signUpLimits struct {
 	addresses *limit.Addresses
 	networks  *limit.Limiter
@@ -146,8 +142,7 @@ type signUpLimits struct {
 	warned time.Time // when reaching the total limit was last logged
 }
 
-// newSignUpLimits returns limits that allow at most total sign-ups of all clients
-// together; 0 means any number.
+// newSignUpLimits returns limits that allow at most total sign-ups of all clients together; 0 means any number.
 func newSignUpLimits(total int, log *slog.Logger) *signUpLimits {
 	return &signUpLimits{
 		addresses: limit.NewAddresses(signUpsPerAddress, signUpWindow),
@@ -221,7 +216,7 @@ func (l *signUpLimits) warn(v limit.Verdict, now time.Time) {
 	defer l.mu.Unlock()
 	if l.warned.IsZero() || now.Sub(l.warned).Abs() >= signUpWindow {
 		l.warned = now
-		l.log.Warn("rejecting sign-ups: the limit for all clients together is reached (ALLSWELL_SIGNUP_LIMIT)", "limit",
-			v.Limit, "until", v.Reset)
+		l.log.Warn("rejecting sign-ups: the limit for all clients together is reached (ALLSWELL_SIGNUP_LIMIT)",
+			"limit", v.Limit, "until", v.Reset)
 	}
 }

@@ -23,9 +23,8 @@ var (
 	componentID   = regexp.MustCompile("^" + kernel.PrefixComponent + "[0-9a-v]{20}$")
 )
 
-// servePart answers with a part of a page that load loads from the store; see
-// loadRendered. Above the limit of requests for what does not exist, a client gets
-// only what is in memory.
+// servePart answers with a part of a page that load loads from the store; see loadRendered. Above the limit of requests
+// for what does not exist, a client gets only what is in memory.
 func (s *Site) servePart(w http.ResponseWriter, r *http.Request, req pageRequest, k key, load partLoader) {
 	if !s.rendered.Contains(k) && s.notFound.exceeded(r) {
 		s.failForAt(w, r, req, errTooManyNotFound)
@@ -47,9 +46,8 @@ func (s *Site) servePart(w http.ResponseWriter, r *http.Request, req pageRequest
 // partLoader loads and renders the part of a page that a key names.
 type partLoader func(ctx context.Context, k key) (page *renderedPage, expires time.Time, err error)
 
-// loadPart returns a page's snapshot, and the contents of a part of it that load
-// loads from the store. The error is kernel.ErrNotFound if the slug belongs to
-// another page now, or the visibility of the page has changed.
+// loadPart returns a page's snapshot, and the contents of a part of it that load loads from the store. The error is
+// kernel.ErrNotFound if the slug belongs to another page now, or the visibility of the page has changed.
 func (e *entry) loadPart(
 	ctx context.Context, load func(*snapshot) (statuspage.PageContents, error),
 ) (*snapshot, statuspage.PageContents, error) {
@@ -90,8 +88,7 @@ func (s *Site) serveHistory(w http.ResponseWriter, r *http.Request, req pageRequ
 	s.servePart(w, r, req, k, s.loadHistory)
 }
 
-// loadHistory loads the month that k names. It expires at midnight, when a day
-// begins.
+// loadHistory loads the month that k names. It expires at midnight, when a day begins.
 func (s *Site) loadHistory(ctx context.Context, k key) (*renderedPage, time.Time, error) {
 	month, err := time.Parse(view.MonthFormat, k.name)
 	if err != nil {
@@ -112,8 +109,7 @@ func (s *Site) loadHistory(ctx context.Context, k key) (*renderedPage, time.Time
 	return page, tomorrow(now, zone), err
 }
 
-// serveIncident answers with one incident and a part of its timeline: the newest,
-// or the part that ?before= asks for.
+// serveIncident answers with one incident and a part of its timeline: the newest, or the part that ?before= asks for.
 func (s *Site) serveIncident(w http.ResponseWriter, r *http.Request, req pageRequest, id string) {
 	s.serveTimeline(w, r, req, id, timeline{kind: "incident", id: incidentID, load: s.loadIncident})
 }
@@ -185,9 +181,8 @@ func (k key) timelinePart() view.TimelinePart {
 // maxBefore is above the number of updates that a timeline can have, including the system's.
 const maxBefore = 9_999
 
-// parseBefore returns the value of ?before=, or 0 if there is none. ok is false for
-// a value that cannot exist. A number has one valid spelling, so that each part of
-// a timeline has one URL.
+// parseBefore returns the value of ?before=, or 0 if there is none. ok is false for a value that cannot exist. A number
+// has one valid spelling, so that each part of a timeline has one URL.
 func parseBefore(r *http.Request) (before int, ok bool) {
 	query := r.URL.Query()
 	if !query.Has(view.BeforeParam) {
@@ -207,8 +202,7 @@ func (s *Site) serveComponent(w http.ResponseWriter, r *http.Request, req pageRe
 	s.servePart(w, r, req, key{entry: req.entry, kind: "component", name: id, variant: req.variant}, s.loadComponent)
 }
 
-// loadComponent loads the component that k names. It expires with the snapshot of
-// its page.
+// loadComponent loads the component that k names. It expires with the snapshot of its page.
 func (s *Site) loadComponent(ctx context.Context, k key) (*renderedPage, time.Time, error) {
 	var c statuspage.Component
 	snap, contents, err := k.entry.loadPart(ctx, func(snap *snapshot) (statuspage.PageContents, error) {

@@ -74,9 +74,8 @@ func parseProgramPath(part string) (component, name string, ok bool) {
 	}
 }
 
-// serveToPrograms answers with a document for programs, or with the error of loading
-// it. While the database is unavailable, the document is an old one: each feed says
-// when it was updated.
+// serveToPrograms answers with a document for programs, or with the error of loading it. While the database is
+// unavailable, the document is an old one: each feed says when it was updated.
 func (s *Site) serveToPrograms(w http.ResponseWriter, r *http.Request, req pageRequest, doc *web.Document, err error) {
 	if err != nil {
 		s.failForAt(w, r, req, err)
@@ -93,8 +92,7 @@ func serveCrossOrigin(w http.ResponseWriter, r *http.Request, doc *web.Document)
 	doc.ServeHTTP(w, r)
 }
 
-// servePicture answers with the picture that previews of the page show. It expires with the
-// snapshot of the page.
+// servePicture answers with the picture that previews of the page show. It expires with the snapshot of the page.
 func (s *Site) servePicture(w http.ResponseWriter, r *http.Request, req pageRequest) {
 	e := req.entry
 	doc, err := loadRendered(r.Context(), s, key{entry: e, kind: picture.Name},
@@ -147,8 +145,7 @@ func (s *Site) loadFeed(ctx context.Context, e *entry, component, name string) (
 	return newProgramDocument(body, contentType, web.CacheRevalidate), nil
 }
 
-// addUpcoming adds the maintenances that are not completed and that the newest ones
-// lack, because there are too many.
+// addUpcoming adds the maintenances that are not completed and that the newest ones lack, because there are too many.
 func (s *Site) addUpcoming(ctx context.Context, contents *statuspage.PageContents) error {
 	if len(contents.Maintenances) < store.MaxNewest {
 		return nil
@@ -172,9 +169,8 @@ func (s *Site) addUpcoming(ctx context.Context, contents *statuspage.PageContent
 	return nil
 }
 
-// serveBadge answers with a badge. Badges with a label from the URL are drawn for
-// each request, because the number of labels is unlimited; the others are cached.
-// While pages say that they are delayed, badges show the status unknown.
+// serveBadge answers with a badge. Badges with a label from the URL are drawn for each request, because the number of
+// labels is unlimited; the others are cached. While pages say that they are delayed, badges show the status unknown.
 func (s *Site) serveBadge(w http.ResponseWriter, r *http.Request, req pageRequest, component, name string) {
 	var options badge.Options
 	if r.URL.RawQuery != "" {

@@ -105,8 +105,7 @@ func renderDocument(ctx context.Context, m view.Model, cacheControl string) (*we
 	}), nil
 }
 
-// servePage writes a page, with the line that it is delayed if the store has not
-// reached its database for delayedAfter.
+// servePage writes a page, with the line that it is delayed if the store has not reached its database for delayedAfter.
 func (s *Site) servePage(w http.ResponseWriter, r *http.Request, k key, page *renderedPage) {
 	if contact, late := s.late(); late {
 		s.serveDelayed(w, r, k, page, contact)
@@ -115,8 +114,7 @@ func (s *Site) servePage(w http.ResponseWriter, r *http.Request, k key, page *re
 	page.doc.ServeHTTP(w, r)
 }
 
-// serveDelayed writes a page with the line that it has not been refreshed since an
-// instant.
+// serveDelayed writes a page with the line that it has not been refreshed since an instant.
 func (s *Site) serveDelayed(w http.ResponseWriter, r *http.Request, k key, page *renderedPage, since time.Time) {
 	k.lateSince = since.UnixMilli()
 	doc, err := getRendered(r.Context(), s, k, &unchanging,

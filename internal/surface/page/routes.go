@@ -92,9 +92,8 @@ func (s *Site) routeSlug(w http.ResponseWriter, r *http.Request, slug, part stri
 	s.routePage(w, r, req)
 }
 
-// routeDomain serves a part of the page whose own domain is the request's host,
-// and reports whether there is one. The hosts of the installation itself are never
-// the domain of a page. Below /status/, an unknown host is not looked up.
+// routeDomain serves a part of the page whose own domain is the request's host, and reports whether there is one. The
+// hosts of the installation itself are never the domain of a page. Below /status/, an unknown host is not looked up.
 func (s *Site) routeDomain(w http.ResponseWriter, r *http.Request, isStatus bool) bool {
 	host, part := statuspage.HostName(r.Host), strings.TrimPrefix(r.URL.Path, "/")
 	if host == "" || s.store.Hosts().Contains(host) || isStatus && s.index.Last().findHost(host) == nil {

@@ -5,8 +5,8 @@ import (
 	"net/url"
 )
 
-// shortLinks are the paths of the links in SMS, short because each character counts, and the forms to which they
-// redirect.
+// shortLinks maps the paths of links in SMS to the forms to which they redirect. The paths are short because an SMS has
+// few characters.
 var shortLinks = map[string]string{"/s/": "subscription/", "/u/": "unsubscribe/"}
 
 // routeShortLink redirects a link in an SMS to its form, and reports whether path is such a link. Neither links nor

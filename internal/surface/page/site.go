@@ -1,12 +1,10 @@
 // Package page serves the public status pages, the forms of their subscribers, and
 // their event streams. Package view renders the HTML.
 //
-// A request is answered from memory, without the database and without a template.
-// There are two layers: a snapshot of each page, loaded from the store, and the
-// documents rendered from it, limited in bytes. A commit marks the snapshot stale
-// before it is acknowledged. A snapshot that is in memory is reloaded before the
-// acknowledgement. Otherwise the first request loads it while the others wait. If
-// loading fails, the old snapshot is served with its own time.
+// A request is answered from memory, without the database and without a template. There are two layers: a snapshot of
+// each page, loaded from the store, and the documents rendered from it, limited in bytes. A commit marks the snapshot
+// stale before it is acknowledged. A snapshot that is in memory is reloaded before the acknowledgement. Otherwise the
+// first request loads it while the others wait. If loading fails, the old snapshot is served with its own time.
 package page
 
 import (
@@ -90,14 +88,13 @@ type Site struct {
 	origins       *http.CrossOriginProtection
 }
 
-// New returns a site that follows the store's commits. It must be called before
-// the store is used by others.
+// New returns a site that follows the store's commits. It must be called before the store is used by others.
 func New(c Config) *Site {
 	s := &Site{
 		store: c.Store, log: c.Logger, now: c.Now, mail: c.Mail, seals: c.Store.CanSeal(), pageIndex: c.PageIndex,
-		security: c.SecurityContact,
-		loads:    fair.NewPool(maxLoads, maxWaiting), refreshes: fair.NewPool(maxRefreshes, maxWaiting),
-		forms: newFormPools(),
+		security: c.SecurityContact, loads: fair.NewPool(maxLoads, maxWaiting),
+		refreshes: fair.NewPool(maxRefreshes, maxWaiting),
+		forms:     newFormPools(),
 	}
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
@@ -130,9 +127,8 @@ func New(c Config) *Site {
 	return s
 }
 
-// Run loads the pages before the first requests, so that they can be shown if the
-// database becomes unavailable, and follows the commits of other replicas. It
-// returns when ctx ends.
+// Run loads the pages before the first requests, so that they can be shown if the database becomes unavailable, and
+// follows the commits of other replicas. It returns when ctx ends.
 func (s *Site) Run(ctx context.Context) {
 	if ctx.Err() != nil {
 		return
@@ -168,9 +164,8 @@ func (s *Site) markStale(pageID string) {
 	s.changes.Add(1)
 }
 
-// withdraw is called after each commit that made a page private, before markStale. From then
-// on the page's entry is not used, and lists loaded before leave the page out, even if index and list
-// cannot be loaded again.
+// withdraw is called after each commit that made a page private, before markStale. From then on the page's entry is not
+// used, and lists loaded before leave the page out, even if index and list cannot be loaded again.
 func (s *Site) withdraw(pageID string) {
 	s.madePrivate.Store(pageID, s.changes.Load()+1)
 	s.list.Loads.Add(1) // render the list without it
@@ -181,8 +176,7 @@ func (s *Site) withdraw(pageID string) {
 	}
 }
 
-// late reports whether pages say that they are delayed. since is the time of the
-// last contact with the database.
+// late reports whether pages say that they are delayed. since is the time of the last contact with the database.
 func (s *Site) late() (since time.Time, late bool) {
 	since = s.store.LastContact()
 	return since, s.now().Sub(since) > delayedAfter
@@ -190,8 +184,7 @@ func (s *Site) late() (since time.Time, late bool) {
 
 func isNotFound(err error) bool { return errors.Is(err, kernel.ErrNotFound) }
 
-// logError logs what failed for a page; e is nil if it belongs to no page. It does
-// not log kernel.ErrNotFound.
+// logError logs what failed for a page; e is nil if it belongs to no page. It does not log kernel.ErrNotFound.
 func (s *Site) logError(what string, e *entry, err error) {
 	if isNotFound(err) {
 		return
@@ -205,8 +198,7 @@ func (s *Site) logError(what string, e *entry, err error) {
 
 const typeHTML = "text/html; charset=utf-8"
 
-// Header values that responses share. They are assigned to http.Header without a
-// copy and must not be modified.
+// Header values that responses share. They are assigned to http.Header without a copy and must not be modified.
 var (
 	allowGetHead = []string{"GET, HEAD"}
 	allowForm    = []string{"GET, HEAD, POST"}

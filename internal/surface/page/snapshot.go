@@ -15,8 +15,7 @@ import (
 	"github.com/allswell/allswell/internal/surface/page/view"
 )
 
-// snapshot is a page at one moment: what was loaded, and what its documents are
-// made of.
+// snapshot is a page at one moment: what was loaded, and what its documents are made of.
 type snapshot struct {
 	model func(view.Variant) view.Model // of the status page
 
@@ -52,10 +51,9 @@ func lifetimeOf(sum statuspage.Summary) time.Duration {
 	return maxAge
 }
 
-// loadSnapshot loads a page and renders it once, for its tag: a snapshot that
-// cannot be rendered does not replace the previous one. It expires after its
-// lifetime, and at midnight, when a new day of the history begins, and when an announcement
-// begins or ends.
+// loadSnapshot loads a page and renders it once, for its tag: a snapshot that cannot be rendered does not replace the
+// previous one. It expires after its lifetime, and at midnight, when a new day of the history begins, and when an
+// announcement begins or ends.
 func (s *Site) loadSnapshot(ctx context.Context, e *entry) (*snapshot, time.Time, error) {
 	contents, err := s.store.LoadPage(ctx, e.slug)
 	if err != nil {
@@ -87,8 +85,8 @@ func (s *Site) loadSnapshot(ctx context.Context, e *entry) (*snapshot, time.Time
 	if midnight := tomorrow(contents.AsOf, sum.Zone); midnight.Before(snap.until) {
 		snap.until = midnight
 	}
-	if change := statuspage.NextAnnouncementChange(contents.Announcements, contents.AsOf); !change.IsZero() &&
-		change.Before(snap.until) {
+	change := statuspage.NextAnnouncementChange(contents.Announcements, contents.AsOf)
+	if !change.IsZero() && change.Before(snap.until) {
 		snap.until = change
 	}
 	return snap, snap.until, nil
@@ -99,8 +97,7 @@ func tomorrow(now time.Time, zone *time.Location) time.Time {
 	return statuspage.AddDays(statuspage.Midnight(now, zone), 1)
 }
 
-// snapshotOf returns the page under a slug. Like cache.Value.Get it may return an
-// old snapshot together with an error.
+// snapshotOf returns the page under a slug. Like cache.Value.Get it may return an old snapshot together with an error.
 func (s *Site) snapshotOf(ctx context.Context, slug string) (*entry, *snapshot, error) {
 	return s.snapshotBy(ctx, func() (*entry, error) {
 		return s.lookUp(ctx, slug)
@@ -135,9 +132,8 @@ const (
 	// cache.WaitTimeout, after which a load continues while nobody waits for it.
 	refreshWait = cache.WaitTimeout + 250*time.Millisecond
 
-	// maxRefreshes is how many pages are loaded at the same time because of changes.
-	// Further ones wait, so that scripts that change many pages leave processors and
-	// connections to pings and visitors. Workspaces take turns.
+	// maxRefreshes is how many pages are loaded at the same time because of changes. Further ones wait, so that scripts
+	// that change many pages leave processors and connections to pings and visitors. Workspaces take turns.
 	maxRefreshes = 1
 )
 
@@ -169,8 +165,7 @@ func (s *Site) refresh(ctx context.Context, pageIDs []string) {
 	}
 	defer release()
 	for _, id := range loaded {
-		// Errors are logged by OnError. A page that was deleted, or whose slug has
-		// changed, leaves the index.
+		// Errors are logged by OnError. A page that was deleted, or whose slug has changed, leaves the index.
 		_, _, _ = s.snapshotBy(ctx, func() (*entry, error) {
 			if e := s.index.Last().byID[id]; e != nil {
 				return e, nil

@@ -49,8 +49,7 @@ func newStatuspageError(message string) *web.Document {
 	return newProgramDocument(body, typeJSON, web.CacheNever)
 }
 
-// routeStatuspage serves all paths of a page below api/v2/, with any method, and
-// reports whether it did.
+// routeStatuspage serves all paths of a page below api/v2/, with any method, and reports whether it did.
 func (s *Site) routeStatuspage(w http.ResponseWriter, r *http.Request, req pageRequest) bool {
 	path, ok := strings.CutPrefix(req.part, statuspageapi.Prefix)
 	if ok {
@@ -61,8 +60,7 @@ func (s *Site) routeStatuspage(w http.ResponseWriter, r *http.Request, req pageR
 	return ok
 }
 
-// failStatuspage is routeStatuspage for a page that does not exist or cannot be
-// loaded; err says which.
+// failStatuspage is routeStatuspage for a page that does not exist or cannot be loaded; err says which.
 func failStatuspage(w http.ResponseWriter, r *http.Request, part string, err error) bool {
 	if !strings.HasPrefix(part, statuspageapi.Prefix) {
 		return false
@@ -100,9 +98,8 @@ func serveStatuspageError(w http.ResponseWriter, r *http.Request, status int) {
 	statuspageErrors()[status].ServeStatus(w, r, status)
 }
 
-// statuspageDocument returns one document of a page, or kernel.ErrNotFound. All
-// documents of a page are rendered together, at the first request after a change,
-// so that they agree.
+// statuspageDocument returns one document of a page, or kernel.ErrNotFound. All documents of a page are rendered
+// together, at the first request after a change, so that they agree.
 func (s *Site) statuspageDocument(ctx context.Context, e *entry, path string) (*web.Document, error) {
 	if !slices.Contains(statuspageapi.Names, path) {
 		return nil, kernel.ErrNotFound

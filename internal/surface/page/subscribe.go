@@ -312,8 +312,7 @@ func (req pageRequest) choices() []statuspage.Block {
 	return req.snap.sum.Blocks
 }
 
-// failForm answers with the error of the store, and logs it. The URL, which may
-// contain a key, is not logged.
+// failForm answers with the error of the store, and logs it. The URL, which may contain a key, is not logged.
 func (s *Site) failForm(w http.ResponseWriter, r *http.Request, req pageRequest, what string, err error) {
 	if !errors.Is(err, context.Canceled) && !errors.Is(err, kernel.ErrBusy) &&
 		!errors.Is(err, kernel.ErrUnknownOutcome) {

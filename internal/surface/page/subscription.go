@@ -231,9 +231,8 @@ func (s *Site) answerNoSubscription(w http.ResponseWriter, r *http.Request, req 
 		l.T("subscription.gone.heading"), l.T("subscription.gone.text"), l.T("subscription.gone.again")))
 }
 
-// serveUnsubscribe ends a subscription with one click (RFC 8058): a GET shows a
-// button, and a POST from any origin, with any body, unsubscribes. Neither response
-// reveals whether the subscription exists.
+// serveUnsubscribe ends a subscription with one click (RFC 8058): a GET shows a button, and a POST from any origin,
+// with any body, unsubscribes. Neither response reveals whether the subscription exists.
 func (s *Site) serveUnsubscribe(w http.ResponseWriter, r *http.Request, req pageRequest, key string) {
 	if isRead(r) {
 		s.answer(w, r, http.StatusOK, view.Unsubscribe(s.secretLayout(req)))

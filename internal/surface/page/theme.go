@@ -12,12 +12,12 @@ import (
 	"github.com/allswell/allswell/internal/surface/web"
 )
 
-// serveTheme answers with one of the page's style sheets or one of its images. Their names
-// change with their contents, so they are cached without an expiry.
+// serveTheme answers with a style sheet or an image of the page. Their names change with their contents, so clients
+// cache them for good.
 func (s *Site) serveTheme(w http.ResponseWriter, r *http.Request, req pageRequest, name string) {
 	var load cache.Loader[*web.Document]
 	switch page := req.snap.page; name {
-	case "":
+	case "": // a page without an image or style sheet has an empty name for it
 	case assets.AccentName(page.Accent):
 		accent := page.Accent
 		load = func(context.Context) (*web.Document, time.Time, error) {

@@ -22,8 +22,7 @@ const (
 	CacheNever = "no-store"
 )
 
-// Header values that all responses share. They are assigned to http.Header
-// without a copy and must not be modified.
+// Header values that all responses share. They are assigned to http.Header without a copy and must not be modified.
 var (
 	encodingGzip   = []string{"gzip"}
 	nosniff        = []string{"nosniff"}
@@ -60,9 +59,8 @@ type encoded struct {
 	etag   []string
 }
 
-// NewDocument compresses and hashes body, which must not be modified
-// afterwards. The entity tags depend on the body alone, so that replicas that
-// render the same bytes agree.
+// NewDocument compresses and hashes body, which must not be modified afterwards. The entity tags depend on the body
+// alone, so that replicas that render the same bytes agree.
 func NewDocument(body []byte, h DocumentHeader) *Document {
 	sum := sha256.Sum256(body)
 	hash := hex.EncodeToString(sum[:12])
@@ -91,8 +89,7 @@ func newEncoded(body []byte, tag string) encoded {
 // Body returns the uncompressed body. It must not be modified.
 func (d *Document) Body() []byte { return d.identity.body }
 
-// Compressed returns the gzip body, or the uncompressed one if gzip does not
-// make it smaller. It must not be modified.
+// Compressed returns the gzip body, or the uncompressed one if gzip does not make it smaller. It must not be modified.
 func (d *Document) Compressed() []byte { return d.gzip.body }
 
 // Size returns the bytes of memory that the bodies take.
@@ -111,8 +108,7 @@ func compress(body []byte) []byte {
 	return bytes.Clone(out.Bytes())
 }
 
-// ServeHTTP answers a GET or HEAD request with 200, or with 304 if the client
-// has the document already.
+// ServeHTTP answers a GET or HEAD request with 200, or with 304 if the client has the document already.
 func (d *Document) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	e := d.negotiate(r)
 	h := w.Header()
@@ -130,8 +126,7 @@ func (d *Document) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// ServeStatus answers with a status and without an entity tag. It is for
-// responses to forms and for error pages.
+// ServeStatus answers with a status and without an entity tag. It is for responses to forms and for error pages.
 func (d *Document) ServeStatus(w http.ResponseWriter, r *http.Request, status int) {
 	e := d.negotiate(r)
 	h := w.Header()
@@ -186,9 +181,8 @@ func (d *Document) matches(fields []string) bool {
 	return false
 }
 
-// nextTag returns the first entity tag of a list, with its quotes and without
-// W/, and the rest of the list. A tag may contain commas. Both results are empty
-// if the list is malformed.
+// nextTag returns the first entity tag of a list, with its quotes and without W/, and the rest of the list. A tag may
+// contain commas. Both results are empty if the list is malformed.
 func nextTag(list string) (tag, rest string) {
 	list = strings.TrimPrefix(strings.TrimLeft(list, " \t,"), "W/")
 	if !strings.HasPrefix(list, `"`) {

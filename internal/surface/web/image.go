@@ -55,9 +55,8 @@ func imageType(body []byte) string {
 // svgNamespace is the namespace that browsers require of an SVG.
 const svgNamespace = "http://www.w3.org/2000/svg"
 
-// isSVG reports whether a body is an SVG in UTF-8: well-formed XML without a DOCTYPE,
-// and so without custom entities. It may contain scripts: the headers that it is
-// served with prevent them from running.
+// isSVG reports whether a body is an SVG in UTF-8: well-formed XML without a DOCTYPE, and so without custom entities.
+// It may contain scripts: the headers that it is served with prevent them from running.
 func isSVG(body []byte) bool {
 	if !utf8.Valid(body) {
 		return false

@@ -5,8 +5,7 @@ import (
 	"encoding/base64"
 )
 
-// Policy is the value of a Content-Security-Policy header. All policies of
-// the program are in this file.
+// Policy is the value of a Content-Security-Policy header. All policies of the program are in this file.
 type Policy string
 
 const (
@@ -24,10 +23,9 @@ const (
 // PageContent says what an HTML page contains.
 type PageContent struct{ Form, Script bool }
 
-// PolicyPage returns the policy of an HTML page. It allows style sheets and images of
-// this server; forms that are sent to this server, if the page contains a form; and
-// scripts of this server, with its worker and its manifest, if it contains a script. No site may frame a page, so that
-// visitors always see its address.
+// PolicyPage returns the policy of an HTML page. It allows style sheets and images of this server; forms that are sent
+// to this server, if the page contains a form; and scripts of this server, with its worker and its manifest, if it
+// contains a script. No site may frame a page, so that visitors always see its address.
 func PolicyPage(c PageContent) Policy {
 	p := Policy("default-src 'none'; style-src 'self'; img-src 'self'; base-uri 'none'; frame-ancestors 'none'; ")
 	if c.Script {

@@ -63,8 +63,7 @@ func (q *Query) Integer(name string, def, minimum, maximum int) int {
 	return int(n)
 }
 
-// Text returns the parameter, or "" if it is absent. NUL characters and invalid
-// UTF-8 are errors.
+// Text returns the parameter, or "" if it is absent. NUL characters and invalid UTF-8 are errors.
 func (q *Query) Text(name string) string {
 	text, _ := q.one(name)
 	if !utf8.ValidString(text) || strings.ContainsRune(text, 0) {
@@ -89,8 +88,7 @@ func (q *Query) Texts(name string, most int) []string {
 	return texts
 }
 
-// Time returns the parameter, an instant in RFC 3339, or the zero Time if it is
-// absent.
+// Time returns the parameter, an instant in RFC 3339, or the zero Time if it is absent.
 func (q *Query) Time(name string) time.Time {
 	text, ok := q.one(name)
 	if !ok {
@@ -103,8 +101,7 @@ func (q *Query) Time(name string) time.Time {
 	return t
 }
 
-// Flag returns the parameter, which must be true or false, or nil if it is
-// absent.
+// Flag returns the parameter, which must be true or false, or nil if it is absent.
 func (q *Query) Flag(name string) *bool {
 	text, ok := q.one(name)
 	if !ok {
@@ -118,8 +115,7 @@ func (q *Query) Flag(name string) *bool {
 	return &flag
 }
 
-// Choice returns the parameter, which must be one of the values, or "" if it is
-// absent.
+// Choice returns the parameter, which must be one of the values, or "" if it is absent.
 func Choice[T ~string](q *Query, name string, values []T) T {
 	text, ok := q.one(name)
 	if ok && !slices.Contains(values, T(text)) {

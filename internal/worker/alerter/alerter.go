@@ -90,9 +90,8 @@ func newGate() *fair.Gate {
 	})
 }
 
-// Run works until ctx ends. Then it waits up to DrainTimeout for messages that are being sent, and until their
-// results are saved or that has failed repeatedly. What is unfinished is sent again, by any replica, when its lease has
-// ended.
+// Run works until ctx ends. Then it waits up to DrainTimeout for messages that are being sent, and until their results
+// are saved or that has failed repeatedly. What is unfinished is sent again, by any replica, when its lease has ended.
 func (a *Alerter) Run(ctx context.Context) {
 	sending, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
@@ -213,8 +212,8 @@ func (a *Alerter) send(ctx context.Context, m store.ClaimedMessage, to fair.Targ
 	}
 	a.save(context.WithoutCancel(ctx), r)
 	if result.Result != audience.SendAccepted && result.Result != audience.SendNotAttempted {
-		a.Logger.Warn("a channel did not accept an alert", "channel", m.Channel.ID, "name", m.Channel.Name, "type",
-			m.Channel.Type, "reason", result.Reason, "error", result.Detail)
+		a.Logger.Warn("a channel did not accept an alert", "channel", m.Channel.ID, "name", m.Channel.Name,
+			"type", m.Channel.Type, "reason", result.Reason, "error", result.Detail)
 	}
 	if a.Sent != nil {
 		a.Sent(m.Channel.Type, result.Result, time.Since(m.Since))
@@ -227,14 +226,14 @@ func (a *Alerter) save(ctx context.Context, r store.MessageResult) {
 	deadline, try := time.Now().Add(saveTimeout), func() error { return a.Store.SaveMessageResult(ctx, r) }
 	err := store.RetryUntil(deadline, try)
 	if err != nil && store.IsPermanent(err) {
-		a.Logger.Error("the database refused the outcome of an alert, which is saved without its texts", "channel",
-			r.Channel.ID, "error", err)
+		a.Logger.Error("the database refused the outcome of an alert, which is saved without its texts",
+			"channel", r.Channel.ID, "error", err)
 		r.Outcome, r.Reference, r.TemplateError = r.Outcome.WithoutTexts(), "", ""
 		err = store.RetryUntil(deadline, try)
 	}
 	if err != nil {
-		a.Logger.Error("saving the outcome of an alert failed; it will be sent again", "channel", r.Channel.ID, "error",
-			err)
+		a.Logger.Error("saving the outcome of an alert failed; it will be sent again", "channel", r.Channel.ID,
+			"error", err)
 	}
 }
 

@@ -123,8 +123,8 @@ func NewManager(c ManagerConfig) *Manager {
 	for _, config := range []*certmagic.Config{m.renewing, m.onDemand} {
 		m.issuer = certmagic.NewACMEIssuer(config, certmagic.ACMEIssuer{
 			CA: cmp.Or(c.Directory, certmagic.LetsEncryptProductionCA), Email: c.Email, Agreed: true,
-			TrustedRoots: c.Roots, Logger: logger,
-			DisableHTTPChallenge: c.HTTPPort == 0, AltHTTPPort: c.HTTPPort, AltTLSALPNPort: c.TLSPort,
+			TrustedRoots: c.Roots, Logger: logger, DisableHTTPChallenge: c.HTTPPort == 0, AltHTTPPort: c.HTTPPort,
+			AltTLSALPNPort: c.TLSPort,
 		})
 		config.Issuers = []certmagic.Issuer{m.issuer}
 	}

@@ -82,8 +82,8 @@ func (m *Manager) observeOnDemand(ctx context.Context, event string, data map[st
 			}
 		}
 		owner, _ := m.owner(ctx, name) // found: see decide
-		if now := time.Now(); m.orders.Full("", now) || !m.ordersOf.Take(owner, now).Allowed ||
-			!m.orders.Take("", now).Allowed {
+		now := time.Now()
+		if m.orders.Full("", now) || !m.ordersOf.Take(owner, now).Allowed || !m.orders.Take("", now).Allowed {
 			m.log.Warn("too many certificates were ordered: this one must wait", "name", name, "workspace", owner)
 			return certmagic.ErrNoRetry{Err: errors.New("too many orders")}
 		}

@@ -234,8 +234,7 @@ func resultOf(o check.Outcome, spec monitor.CheckSpec) monitor.CheckResult {
 func (c *Checker) unknown(claimed store.ClaimedCheck, reason string) monitor.CheckResult {
 	return monitor.CheckResult{
 		MonitorID: claimed.MonitorID, Version: claimed.Version, DueAt: claimed.DueAt, StartedAt: c.now(),
-		Replica:  c.Replica,
-		Location: c.Location, Status: monitor.CheckUnknown, Reason: reason,
+		Replica: c.Replica, Location: c.Location, Status: monitor.CheckUnknown, Reason: reason,
 	}
 }
 

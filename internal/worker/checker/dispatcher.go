@@ -12,12 +12,12 @@ import (
 	"github.com/allswell/allswell/internal/store"
 )
 
-// dispatcher claims checks and runs them, each in a place that its host and its workspace share with others. It claims
-// none for a host or workspace without a free place: these stay due, and other replicas can run them. Only its
-// goroutine uses its fields.
+// dispatcher claims checks and runs them. Each running check has a place, and hosts and workspaces share the places
+// fairly. Checks without a free place are not claimed: they stay due, and other replicas can run them. The fields are
+// used by one goroutine only.
 type dispatcher struct {
 	checker *Checker
-	work    context.Context // of checks that run
+	work    context.Context // the context of running checks
 	results chan<- monitor.CheckResult
 	places  *places
 	ended   trigger.Trigger // fired when a place may have become free
@@ -52,8 +52,8 @@ func (d *dispatcher) run(ctx context.Context) {
 	}
 }
 
-// claim claims as many checks as can run, and returns after how long to claim again. It claims none while too many
-// results wait to be saved: other replicas run these checks, or they run late.
+// claim claims as many checks as can run, and returns how long to wait before the next claim. It claims
+// none while too many results wait to be saved: other replicas run the checks, or they run late.
 func (d *dispatcher) claim(ctx context.Context) time.Duration {
 	c := d.checker
 	if time.Since(d.refreshed) >= surroundingsAge {
@@ -87,7 +87,7 @@ func (d *dispatcher) claim(ctx context.Context) time.Duration {
 	return min(max(next.Sub(c.now()), claimInterval), idleInterval)
 }
 
-// failed logs that checks cannot be claimed, and returns after how long to try again.
+// failed logs that checks cannot be claimed, and returns how long to wait before the next attempt.
 func (d *dispatcher) failed(ctx context.Context, err error) time.Duration {
 	if ctx.Err() == nil {
 		if store.LogLevel(err, slog.LevelWarn) >= slog.LevelWarn {
@@ -97,8 +97,8 @@ func (d *dispatcher) failed(ctx context.Context, err error) time.Duration {
 	return idleInterval
 }
 
-// startAll launches claimed checks, and saves their hosts. It returns how many checks have a host that turns out to
-// have no place.
+// startAll launches claimed checks, and saves their hosts. It returns how many of them were given back, because
+// their host turned out to have no free place.
 func (d *dispatcher) startAll(ctx context.Context, claimed []store.ClaimedCheck) (returned int) {
 	c := d.checker
 	var hosts []store.CheckHost
@@ -131,7 +131,7 @@ func (d *dispatcher) startAll(ctx context.Context, claimed []store.ClaimedCheck)
 	return returned
 }
 
-// launch runs a check in a place, which it gives back when the check has ended.
+// launch runs a check, and frees its place when the check has ended.
 func (d *dispatcher) launch(claimed store.ClaimedCheck, probe check.Probe, p *place) {
 	d.running.Go(func() {
 		result := d.checker.check(d.work, claimed, probe)

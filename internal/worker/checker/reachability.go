@@ -129,7 +129,7 @@ func (r *reachability) works(t check.Target, since time.Time) bool {
 }
 
 // others returns up to maxOthers targets of other hosts that have a port, in the order of sorted. If single, there is
-// no other replica, and hosts that have not answered for otherAge are left out, so that an outage of all targets is not
+// no other replica, and hosts that have not answered for otherAge are omitted, so that an outage of all targets is not
 // hidden forever.
 func (r *reachability) others(t check.Target, now time.Time, single bool) (others []reachable) {
 	for _, h := range r.sorted() {

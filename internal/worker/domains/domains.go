@@ -21,8 +21,7 @@ import (
 )
 
 const (
-	// lookupTimeout is the maximum duration of the lookups of one check, including retries
-	// and waiting for a slot.
+	// lookupTimeout is the maximum duration of the lookups of one check, including retries and waiting for a slot.
 	lookupTimeout = 10 * time.Second
 
 	// maxLookups is the maximum number of concurrent checks of a replica; one workspace has at most half of them.
@@ -62,8 +61,7 @@ type Checker struct {
 	due      trigger.Trigger // fired when a check may be due
 }
 
-// New returns a Checker. It checks nothing by itself until Run is called. Call New
-// before the store is used.
+// New returns a Checker. It checks nothing by itself until Run is called. Call New before the store is used.
 func New(c Config) *Checker {
 	d := &Checker{
 		store: c.Store, log: c.Logger, resolver: c.Resolver, timeout: lookupTimeout,
@@ -129,10 +127,9 @@ func (d *Checker) CheckDue(ctx context.Context) int {
 	return len(checks)
 }
 
-// Verify checks the domain of a workspace's page now and returns the page with its
-// status. It looks for no record if the domain needs no proof, and makes no lookup if the
-// domain was checked less than statuspage.DomainCheckPause ago. The error for a page without a domain is an
-// *kernel.ValidationError.
+// Verify checks the domain of a workspace's page now and returns the page with its status. It looks for no record if
+// the domain needs no proof, and makes no lookup if the domain was checked less than statuspage.DomainCheckPause ago.
+// The error for a page without a domain is an *kernel.ValidationError.
 func (d *Checker) Verify(
 	ctx context.Context, actor kernel.Actor, slug string, save ...store.SaveResponse[statuspage.Page],
 ) (statuspage.Page, error) {

@@ -46,9 +46,8 @@ func (c channel) gate() *fair.Gate {
 
 // sender sends the messages of one channel. It is safe for concurrent use.
 type sender interface {
-	// send makes one attempt to send a notification, and returns what the attempt
-	// means for the delivery. It returns soon after ctx ends, which is after at most
-	// audience.SendTimeout.
+	// send makes one attempt to send a notification, and returns what the attempt means for the delivery. It returns
+	// soon after ctx ends, which is after at most audience.SendTimeout.
 	send(ctx context.Context, n audience.Notification) audience.SendOutcome
 
 	// refuses returns why no message is sent to a valid target, or nil if that is not known

@@ -29,8 +29,7 @@ const (
 func chatChannel(name audience.Channel) channel {
 	return channel{
 		name: name, places: chatPlaces, perWorkspace: chatPerWorkspace, perHost: chatPerHost,
-		minPause: 10 * time.Second, maxPause: 5 * time.Minute,
-		open: func(c Config) sender { return newChat(name, c) },
+		minPause: 10 * time.Second, maxPause: 5 * time.Minute, open: func(c Config) sender { return newChat(name, c) },
 	}
 }
 

@@ -27,8 +27,7 @@ var emailChannel = channel{
 	},
 }
 
-// mailDisabled is the sender without a mail server. Mail stays pending until it expires
-// or a mail server is configured.
+// mailDisabled is the sender without a mail server. Mail stays pending until it expires or a mail server is configured.
 type mailDisabled struct{}
 
 func (mailDisabled) send(context.Context, audience.Notification) audience.SendOutcome {

@@ -43,9 +43,8 @@ func logoOf(page statuspage.Page, url string) (logo mailLogo) {
 	return logo
 }
 
-// messageStyle adds styles to the elements of messages, for the start side of a language and the
-// accent of a page. The style attributes are what most mail programs keep; the classes are for dark
-// mode. The first match counts.
+// messageStyle adds styles to the elements of messages, for the start side of a language and the accent of a page. The
+// style attributes are what most mail programs keep; the classes are for dark mode. The first match counts.
 func messageStyle(start string, accent statuspage.AccentShades) *strings.Replacer {
 	quote := `<blockquote class="quote" style="margin:10px 0 0;padding:0 12px;border-` + start +
 		`:3px solid #c3cad3;color:#57606b;">`
@@ -72,8 +71,7 @@ const (
 	listStyle     = `margin:6px 0 0;padding:0 24px;`
 )
 
-// styled adds styles to a message made by markdown.HTML. Typed text contains no "<"
-// there, so only elements match.
+// styled adds styles to a message made by markdown.HTML. Typed text contains no "<" there, so only elements match.
 func styled(message htmltemplate.HTML, style *strings.Replacer) htmltemplate.HTML {
 	html := style.Replace(string(message))
 	if rest, ok := strings.CutPrefix(html, openParagraph); ok {

@@ -58,8 +58,7 @@ var (
 	})
 )
 
-// envelope is a mail for SMTP: sender, recipient, and the header and body with CRLF line
-// endings.
+// envelope is a mail for SMTP: sender, recipient, and the header and body with CRLF line endings.
 type envelope struct {
 	from, to string
 	content  []byte
@@ -206,8 +205,7 @@ func writeHeader(w *bytes.Buffer, n audience.Notification, l mailData, from mail
 	if len(roots) > 0 {
 		ids := make([]string, len(roots))
 		for i, thread := range roots {
-			// The id depends on the subscriber, so that a forwarded mail reveals
-			// nothing about the mails of others.
+			// The id depends on the subscriber, so that a forwarded mail reveals nothing about the mails of others.
 			sum := sha256.Sum256([]byte(n.Subscriber.ID + "\n" + thread))
 			ids[i] = "<" + hex.EncodeToString(sum[:16]) + "@" + domain + ">"
 		}
@@ -258,9 +256,8 @@ func domainOf(address string) string {
 	return domain
 }
 
-// rootsOf returns the threads of the events for the References header, sorted by their
-// newest event, oldest first. A monitor, an incident and a maintenance are threads; an
-// incident of a monitor belongs to both.
+// rootsOf returns the threads of the events for the References header, sorted by their newest event, oldest first. A
+// monitor, an incident and a maintenance are threads; an incident of a monitor belongs to both.
 func rootsOf(events []audience.Event) (roots []string) {
 	add := func(root string) {
 		if i := slices.Index(roots, root); i >= 0 {
@@ -288,8 +285,7 @@ func oneLine(s string, limit int) string {
 	return strings.ReplaceAll(s, "=?", "= ?")
 }
 
-// truncate shortens a text to limit characters. If anything is cut off, the last
-// character is an ellipsis.
+// truncate shortens a text to limit characters. If anything is cut off, the last character is an ellipsis.
 func truncate(s string, limit int) (short string, truncated bool) {
 	if len(s) <= limit {
 		return s, false

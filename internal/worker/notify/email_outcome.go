@@ -23,8 +23,7 @@ type failure struct {
 func (f *failure) Error() string { return f.step + ": " + f.err.Error() }
 func (f *failure) Unwrap() error { return f.err }
 
-// late reports whether the server had the recipient when the step failed. Earlier steps are
-// the same for all mails.
+// late reports whether the server had the recipient when the step failed. Earlier steps are the same for all mails.
 func (f *failure) late() bool {
 	return f.step == "RCPT TO" || f.step == "DATA" || f.step == "the message"
 }
@@ -133,8 +132,7 @@ var blamesSender = regexp.MustCompile(`sender|blocked|blacklist|blocklist|spamha
 // reply, and captures its subject and detail.
 var enhancedCode = regexp.MustCompile(`^#?5\.(\d{1,3})\.(\d{1,3})(?:[^.\d]|$)`)
 
-// isPolicy reports whether a reply has an enhanced status code of a security or policy
-// reason.
+// isPolicy reports whether a reply has an enhanced status code of a security or policy reason.
 func isPolicy(text string) bool {
 	enhanced := enhancedCode.FindStringSubmatch(text)
 	return enhanced != nil && enhanced[1] == "7"
@@ -181,9 +179,8 @@ func (m *mailer) describe(ctx context.Context, f *failure) string {
 	}
 }
 
-// reason returns text as one line of at most smtpReasonMax characters, without
-// credentials and without the recipient: servers quote it, and the log keeps reasons
-// longer than addresses.
+// reason returns text as one line of at most smtpReasonMax characters, without credentials and without the recipient:
+// servers quote it, and the log keeps reasons longer than addresses.
 func (m *mailer) reason(text, to string) string {
 	return oneLine(without(to, m.secrets.Replace(text)), smtpReasonMax)
 }

@@ -56,10 +56,9 @@ type mailer struct {
 // smtp://user:password@host:port or smtps://…. The links in its mails begin with base,
 // which has no trailing slash. hello is the name of this machine in EHLO; "": its address.
 //
-// With smtp, the mailer uses STARTTLS if the server offers it, and requires it if there
-// are credentials and the host is not this machine. Where TLS is not required, the
-// certificate is not verified: an attacker who can forge it can also remove the offer
-// of STARTTLS.
+// With smtp, the mailer uses STARTTLS if the server offers it, and requires it if there are credentials and the host is
+// not this machine. Where TLS is not required, the certificate is not verified: an attacker who can forge it can also
+// remove the offer of STARTTLS.
 func newMailer(u *url.URL, base, hello string, from mail.Address) *mailer {
 	m := &mailer{url: u, base: base, hello: hello, host: u.Hostname(), from: from, implicit: u.Scheme == "smtps"}
 	m.user = u.User.Username()
@@ -91,8 +90,7 @@ func newMailer(u *url.URL, base, hello string, from mail.Address) *mailer {
 	return m
 }
 
-// send makes one attempt to send the mail of a notification. It ends with ctx, or after
-// audience.SendTimeout.
+// send makes one attempt to send the mail of a notification. It ends with ctx, or after audience.SendTimeout.
 func (m *mailer) send(ctx context.Context, n audience.Notification) audience.SendOutcome {
 	o := m.attempt(ctx, n)
 	o.Detail = m.reason(o.Detail, n.Subscriber.Target)
@@ -298,8 +296,7 @@ func (m *mailer) refuses(context.Context, string) error { return nil }
 // server returns the address of the mail server, for the log.
 func (m *mailer) server() string { return m.url.Host }
 
-// close closes the idle connections. Connections that are in use are closed after
-// their mail.
+// close closes the idle connections. Connections that are in use are closed after their mail.
 func (m *mailer) close() {
 	m.mu.Lock()
 	idle := m.idle
@@ -361,8 +358,7 @@ func (s *session) quit() {
 	_ = s.conn.Close()
 }
 
-// boundedConn is a connection that reads at most left bytes. err is the last error of
-// Read.
+// boundedConn is a connection that reads at most left bytes. err is the last error of Read.
 type boundedConn struct {
 	net.Conn
 	left int

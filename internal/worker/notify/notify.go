@@ -1,11 +1,10 @@
 // Package notify sends the events of the store to subscribers.
 //
-// The store writes an event in the transaction of the change. From there on, each
-// step is durable before the next one starts: the fan-out creates a delivery for each
-// subscriber (Store.FanOut), a replica claims deliveries that are due (Store.ClaimDeliveries),
-// sends them, and saves the results (Store.SaveDeliveryResults). A step that a crash interrupts is
-// repeated. So no delivery is lost, and a subscriber may receive a message twice, with
-// the same id. See docs/design.md.
+// The store writes an event in the transaction of the change. From there on, each step is durable before the next one
+// starts: the fan-out creates a delivery for each subscriber (Store.FanOut), a replica claims deliveries that are due
+// (Store.ClaimDeliveries), sends them, and saves the results (Store.SaveDeliveryResults). A step that a crash
+// interrupts is repeated. So no delivery is lost, and a subscriber may receive a message twice, with the same id. See
+// docs/design.md.
 //
 // channels.go is the registry of channels, and queue.go sends the deliveries of one
 // channel. The email*.go files and the webhook*.go files are the channels.
@@ -60,8 +59,7 @@ type Notifier struct {
 	events trigger.Trigger // fired when there may be events to fan out or deliveries to send
 }
 
-// New returns a Notifier, which is idle until Run is called. It must be called before
-// the store is used.
+// New returns a Notifier, which is idle until Run is called. It must be called before the store is used.
 func New(c Config) *Notifier {
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
@@ -99,16 +97,14 @@ func pageURL(p statuspage.Page, base string) string {
 	return p.URL(base)
 }
 
-// subscriptionsURL returns the URL below which the subscriptions of a page are managed.
-// It is never at the page's own domain: mails are kept for years, and their links must
-// work when that domain no longer points here, or does not yet.
+// subscriptionsURL returns the URL below which the subscriptions of a page are managed. It is never at the page's own
+// domain: mails are kept for years, and their links must work when that domain no longer points here, or does not yet.
 func subscriptionsURL(p statuspage.Page, base string) string {
 	return base + "/status/" + url.PathEscape(p.Slug)
 }
 
-// Run sends deliveries until ctx ends. Then it claims no more, waits up to
-// DrainTimeout for messages that are being sent, and returns. Deliveries that are
-// still unfinished are sent again, by any replica, when their lease has expired.
+// Run sends deliveries until ctx ends. Then it claims no more, waits up to DrainTimeout for messages that are being
+// sent, and returns. Deliveries that are still unfinished are sent again, by any replica, when their lease has expired.
 func (n *Notifier) Run(ctx context.Context) {
 	var all sync.WaitGroup
 	for _, q := range n.queues {

@@ -27,8 +27,7 @@ const (
 // pushChannel notifies browsers by the push services of their makers (RFC 8030), encrypted for the browser (RFC 8291).
 var pushChannel = channel{
 	name: audience.ChannelPush, places: pushPlaces, perWorkspace: pushPerWorkspace, perHost: pushPerHost,
-	minPause: 10 * time.Second, maxPause: 5 * time.Minute,
-	open: func(c Config) sender { return newPush(c) },
+	minPause: 10 * time.Second, maxPause: 5 * time.Minute, open: func(c Config) sender { return newPush(c) },
 }
 
 // push sends messages to browsers.
@@ -104,8 +103,7 @@ func (p *push) send(ctx context.Context, n audience.Notification) audience.SendO
 		Endpoint: target.Endpoint, Keys: webpush.Keys{Auth: target.Auth, P256dh: target.P256DH},
 	}, &webpush.Options{
 		HTTPClient: p, Subscriber: p.contact, TTL: int(audience.DeliveryLifetime / time.Second),
-		Urgency:        webpush.UrgencyHigh,
-		VAPIDPublicKey: key.Public, VAPIDPrivateKey: key.Private,
+		Urgency: webpush.UrgencyHigh, VAPIDPublicKey: key.Public, VAPIDPrivateKey: key.Private,
 	})
 	if err != nil {
 		return audience.SendOutcome{

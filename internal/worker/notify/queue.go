@@ -34,9 +34,8 @@ const (
 	// that was claimed again, and otherwise the delivery need not be sent again.
 	saveTimeout = audience.LeaseDuration
 
-	// leaseMargin is the minimum time between the end of an attempt and the end of its
-	// lease. maxQueued is how long after its claim an attempt may start and still have
-	// all of audience.SendTimeout.
+	// leaseMargin is the minimum time between the end of an attempt and the end of its lease. maxQueued is how long
+	// after its claim an attempt may start and still have all of audience.SendTimeout.
 	leaseMargin = 5 * time.Second
 	maxQueued   = audience.LeaseDuration - audience.SendTimeout - leaseMargin
 )
@@ -324,8 +323,8 @@ func (q *queue) saveSingly(batch []store.DeliveryResult, deadline time.Time) {
 	for _, r := range batch {
 		err := q.trySaving([]store.DeliveryResult{r}, deadline)
 		if err != nil && store.IsPermanent(err) {
-			q.Logger.Error("the database refused a delivery result, which is saved without its reason", "channel",
-				q.name, "delivery", r.ID, "error", err)
+			q.Logger.Error("the database refused a delivery result, which is saved without its reason",
+				"channel", q.name, "delivery", r.ID, "error", err)
 			r.Outcome = r.Outcome.WithoutTexts()
 			err = q.trySaving([]store.DeliveryResult{r}, deadline)
 		}
@@ -336,8 +335,8 @@ func (q *queue) saveSingly(batch []store.DeliveryResult, deadline time.Time) {
 }
 
 func (q *queue) logUnsaved(deliveries int, err error) {
-	q.Logger.Error("saving delivery results failed; the deliveries will be sent again", "channel", q.name, "deliveries",
-		deliveries, "error", err)
+	q.Logger.Error("saving delivery results failed; the deliveries will be sent again", "channel", q.name,
+		"deliveries", deliveries, "error", err)
 }
 
 // noteResults reports to the gate and the log whether the destinations work. A failure of the

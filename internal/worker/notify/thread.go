@@ -13,8 +13,7 @@ import (
 	"github.com/allswell/allswell/internal/shared/i18n"
 )
 
-// pageInfo is what the texts of a mail depend on: the URL, the time zone, the language and the
-// accent of its page.
+// pageInfo is what the texts of a mail depend on: the URL, the time zone, the language and the accent of its page.
 type pageInfo struct {
 	url   string
 	zone  *time.Location
@@ -25,8 +24,7 @@ type pageInfo struct {
 // moment formats t to the minute: "21 Nov 2026, 08:48 CET".
 func (p pageInfo) moment(t time.Time) string { return p.lang.Moment(t.In(p.zone)) }
 
-// thread is the section of a mail about one incident, all outages of one monitor, or
-// one planned maintenance.
+// thread is the section of a mail about one incident, all outages of one monitor, or one planned maintenance.
 type thread struct {
 	Title     string // in plain text, isolated if it runs in the other direction than the language
 	State     string // label of the newest state
@@ -264,8 +262,7 @@ func isResolved(e audience.Event) bool {
 	return e.Data.Resolved || e.Kind == statuspage.EventIncidentResolved
 }
 
-// toneOf returns the tone of an event: of its impact, unless the event is about a
-// maintenance or ends its incident.
+// toneOf returns the tone of an event: of its impact, unless the event is about a maintenance or ends its incident.
 func toneOf(e audience.Event) *kernel.Tone {
 	switch {
 	case e.Kind == statuspage.EventMaintenanceEnded, e.Kind == statuspage.EventIncidentResolved,

@@ -33,8 +33,7 @@ const (
 	webhookPerWorkspace = 64
 	webhookPerHost      = 4 // so that one slow host does not take all places
 
-	// Idle connections are kept for webhookIdleTime, at most webhookPerHost per host and
-	// webhookIdle in total.
+	// Idle connections are kept for webhookIdleTime, at most webhookPerHost per host and webhookIdle in total.
 	webhookIdle     = 64
 	webhookIdleTime = 30 * time.Second
 )
@@ -147,8 +146,7 @@ func webhookNotAllowedError(host string) error {
 // server returns "": each webhook has its own server.
 func (w *webhooks) server() string { return "" }
 
-// send makes one attempt to deliver a notification. It takes at most webhookTimeout,
-// and ends early with ctx.
+// send makes one attempt to deliver a notification. It takes at most webhookTimeout, and ends early with ctx.
 func (w *webhooks) send(ctx context.Context, n audience.Notification) audience.SendOutcome {
 	ctx, cancel := context.WithTimeout(ctx, w.timeout)
 	defer cancel()
@@ -176,8 +174,7 @@ func (w *webhooks) roundTrip(ctx context.Context, req *http.Request, sub audienc
 	if !sub.AddedByOperator {
 		connections = &w.visitors
 	}
-	// Unlike a client, the transport does not follow redirects: nobody subscribed their
-	// targets.
+	// Unlike a client, the transport does not follow redirects: nobody subscribed their targets.
 	resp, err := connections.transport.RoundTrip(req)
 	if err != nil {
 		return audience.SendOutcome{
@@ -185,9 +182,8 @@ func (w *webhooks) roundTrip(ctx context.Context, req *http.Request, sub audienc
 			Unreachable: true,
 		}
 	}
-	// Reading the whole body makes the connection reusable. If the body is too long or
-	// too slow, the connection is closed; only the status counts. Reading after a 101
-	// would not end with ctx.
+	// Reading the whole body makes the connection reusable. If the body is too long or too slow, the connection is
+	// closed; only the status counts. Reading after a 101 would not end with ctx.
 	if resp.StatusCode != http.StatusSwitchingProtocols {
 		_, _ = io.Copy(io.Discard, io.LimitReader(resp.Body, webhookRead))
 	}
@@ -221,8 +217,7 @@ func (w *webhooks) request(ctx context.Context, n audience.Notification) (*http.
 	return req, nil
 }
 
-// webhookSignature signs with each secret, so that receivers can verify the message
-// with any of them.
+// webhookSignature signs with each secret, so that receivers can verify the message with any of them.
 func webhookSignature(id string, now time.Time, body []byte, secrets []string) (string, error) {
 	var signatures []string
 	for _, secret := range secrets {
@@ -277,10 +272,9 @@ func webhookAfter(value string, now time.Time) time.Duration {
 	return max(0, min(at.Sub(now), webhookRetryAfter))
 }
 
-// failure returns the reason for attempts without a response. It is the same for an
-// unknown name, a rejected, closed or filtered address, and a peer that does not speak
-// HTTP: otherwise a workspace could explore the server's network. Only a URL whose host
-// is an IP address that webhooks may not go to has a reason of its own.
+// failure returns the reason for attempts without a response. It is the same for an unknown name, a rejected, closed or
+// filtered address, and a peer that does not speak HTTP: otherwise a workspace could explore the server's network. Only
+// a URL whose host is an IP address that webhooks may not go to has a reason of its own.
 func (w *webhooks) failure(ctx context.Context, target string) string {
 	if errors.Is(ctx.Err(), context.Canceled) {
 		return "The attempt was interrupted before the webhook answered."

@@ -26,15 +26,13 @@ const (
 	// maxPending is the maximum number of pings waiting for a commit. Further pings are rejected immediately.
 	maxPending = 8192
 
-	// commitTimeout is how long the pings of a batch wait for its commit, counted
-	// from the arrival of the first one. After that they are answered 503, although
-	// the batch may still be committed. The curl command that the program
+	// commitTimeout is how long the pings of a batch wait for its commit, counted from the arrival of the first one.
+	// After that they are answered 503, although the batch may still be committed. The curl command that the program
 	// prints gives up after 10 s, and has to receive the 503 and its Retry-After before.
 	commitTimeout = 8 * time.Second
 
-	// yields is how often the batcher yields before it takes a batch, so that
-	// clients that were just answered can send their next ping. Larger transactions
-	// cost less per ping. On an idle server, yielding takes a microsecond.
+	// yields is how often the batcher yields before it takes a batch, so that clients that were just answered can send
+	// their next ping. Larger transactions cost less per ping. On an idle server, yielding takes a microsecond.
 	yields = 4
 )
 
@@ -83,8 +81,7 @@ type slot struct {
 	i int
 }
 
-// wait waits until the outcome is known or ctx ends, and returns the result:
-// PingFailed if it is unknown.
+// wait waits until the outcome is known or ctx ends, and returns the result: PingFailed if it is unknown.
 func (s slot) wait(ctx context.Context) store.PingResult {
 	select {
 	case <-s.done:
@@ -224,8 +221,7 @@ func (b *batcher) openBatch(now time.Time, token string) *batch {
 	return next
 }
 
-// take closes the oldest batch of the queue to further pings and returns it. It
-// returns nil if the queue is empty.
+// take closes the oldest batch of the queue to further pings and returns it. It returns nil if the queue is empty.
 func (b *batcher) take() (oldest *batch, accepting bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -246,9 +242,8 @@ func (b *batcher) finish(oldest *batch) {
 	oldest.timeout.Stop()
 }
 
-// run writes batches and liveness records until pings are no longer accepted and
-// the queue is empty. Then it writes the final liveness record. It does not cancel
-// commits; the store has its own timeout for them.
+// run writes batches and liveness records until pings are no longer accepted and the queue is empty. Then it writes the
+// final liveness record. It does not cancel commits; the store has its own timeout for them.
 func (b *batcher) run(ctx context.Context) {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
@@ -336,8 +331,7 @@ func hashOf(address string) uint64 {
 	return store.ShortTokenHash(secret)
 }
 
-// addTokens adds the tokens of recorded pings to the token set, which may lack
-// tokens that another replica has created.
+// addTokens adds the tokens of recorded pings to the token set, which may lack tokens that another replica has created.
 func (b *batcher) addTokens(tokens []string, results []store.PingResult) {
 	for i, result := range results {
 		if result == store.PingRecorded {

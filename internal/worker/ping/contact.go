@@ -168,9 +168,9 @@ func (c *contact) readHealthchecksAction(action string) {
 		return
 	}
 	var known bool
-	if c.kind, c.exitCode, known = monitor.ParseSignal(
-		strings.TrimLeft(action[:len(action)-1], "0") + action[len(action)-1:],
-	); !known {
+	code := strings.TrimLeft(action[:len(action)-1], "0") + action[len(action)-1:]
+	c.kind, c.exitCode, known = monitor.ParseSignal(code)
+	if !known {
 		c.invalid = badHealthchecksCode
 	}
 }

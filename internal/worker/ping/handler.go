@@ -1,11 +1,9 @@
-// Package ping serves the ping endpoint. A ping joins the open batch (batch.go),
-// one transaction of the store makes the batch durable, and then the ping is
-// answered. The same goroutine and the same transactions write the liveness records
-// (liveness.go), which prove that this replica could receive pings. Pings that are
-// not recorded are handled in rejected.go if their token was read, and otherwise in
-// lost_pings.go. docs/deadlines.md explains why that matters. All requests but plain pings to
-// the token of a monitor are read in contact.go, and recorded in signal.go; they join the same
-// batches.
+// Package ping serves the ping endpoint. A ping joins the open batch (batch.go), one transaction of the store makes the
+// batch durable, and then the ping is answered. The same goroutine and the same transactions write the liveness records
+// (liveness.go), which prove that this replica could receive pings. Pings that are not recorded are handled in
+// rejected.go if their token was read, and otherwise in lost_pings.go. docs/deadlines.md explains why that matters. All
+// requests but plain pings to the token of a monitor are read in contact.go, and recorded in signal.go; they join the
+// same batches.
 package ping
 
 import (
@@ -33,9 +31,8 @@ const Path = "/api/v1/heartbeat/"
 // rateWindow is the window of the rate limit per client address.
 const rateWindow = time.Minute
 
-// The body of a ping is ignored. Up to maxDrain bytes of it are read, for at most
-// maxDrainTime, so that the client can reuse the connection. If there is more, the
-// connection is closed after the answer.
+// The body of a ping is ignored. Up to maxDrain bytes of it are read, for at most maxDrainTime, so that the client can
+// reuse the connection. If there is more, the connection is closed after the answer.
 const (
 	maxDrain     = 1 << 20
 	maxDrainTime = time.Second
@@ -50,8 +47,7 @@ type Config struct {
 	Exempt    func(*http.Request) bool // reports whether a ping is exempt from the limit; nil: none is
 }
 
-// Server answers pings. Request.RemoteAddr must be the address of the client, not of
-// a reverse proxy.
+// Server answers pings. Request.RemoteAddr must be the address of the client, not of a reverse proxy.
 type Server struct {
 	limited bool
 	limits  *limit.Addresses
@@ -65,9 +61,8 @@ type Server struct {
 	unacknowledged unacknowledgedStarts
 }
 
-// New returns a Server that answers 503 until Start. It needs no store for that, so
-// it can answer while the database is unavailable. The pings that it rejects in the
-// meantime are saved with the first liveness record.
+// New returns a Server that answers 503 until Start. It needs no store for that, so it can answer while the database is
+// unavailable. The pings that it rejects in the meantime are saved with the first liveness record.
 func New(c Config) *Server {
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
@@ -158,8 +153,7 @@ func respond(w http.ResponseWriter, r *http.Request, a *answer) {
 	}
 }
 
-// admit returns the answer to a request that needs no store. Every other ping joins a
-// batch; then the answer is nil.
+// admit returns the answer to a request that needs no store. Every other ping joins a batch; then the answer is nil.
 func (s *Server) admit(h http.Header, r *http.Request, token string, now time.Time) (*answer, slot) {
 	method := isMethod(r.Method)
 	ok := method && kernel.IsPingToken(token)
@@ -228,18 +222,15 @@ func drain(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// Start writes the first liveness record to the store. From then on until Close, or
-// until ctx ends, the server records pings. If the liveness record cannot be written,
-// Start returns the error and may be called again.
+// Start writes the first liveness record to the store. From then on until Close, or until ctx ends, the server records
+// pings. If the liveness record cannot be written, Start returns the error and may be called again.
 func (s *Server) Start(ctx context.Context, to *store.Store) error { return s.batcher.start(ctx, to) }
 
-// Ready reports whether pings can be recorded: the server has started, and the last
-// commit is less than 15 s old.
+// Ready reports whether pings can be recorded: the server has started, and the last commit is less than 15 s old.
 func (s *Server) Ready() bool { return s.batcher.ready(time.Now()) }
 
-// Backlog returns the age of the oldest ping that this server has received and not
-// committed, including rejected pings that are not saved yet. It returns 0 if there is
-// none.
+// Backlog returns the age of the oldest ping that this server has received and not committed, including rejected pings
+// that are not saved yet. It returns 0 if there is none.
 func (s *Server) Backlog() time.Duration { return s.batcher.backlog(time.Now(), nil, true) }
 
 // Busy returns how long transactions with pings and liveness records have taken since the start. One runs at a time, so
@@ -253,7 +244,6 @@ func (s *Server) GiveUp() {
 	s.batcher.abandon()
 }
 
-// Close rejects further pings, commits and answers the pending ones, and writes a
-// final liveness record with all rejected pings. It returns an error if that record
-// is not committed before ctx ends.
+// Close rejects further pings, commits and answers the pending ones, and writes a final liveness record with all
+// rejected pings. It returns an error if that record is not committed before ctx ends.
 func (s *Server) Close(ctx context.Context) error { return s.batcher.close(ctx) }

@@ -84,8 +84,7 @@ func (b *batcher) abandon() {
 	}
 }
 
-// loadTokens loads the token set, with retries. Until it has succeeded, every token
-// counts as valid.
+// loadTokens loads the token set, with retries. Until it has succeeded, every token counts as valid.
 func (b *batcher) loadTokens(ctx context.Context) {
 	for {
 		var hashes []uint64
@@ -113,9 +112,8 @@ func (b *batcher) ready(now time.Time) bool {
 	return b.accepting && now.Sub(b.committed) < readyFor
 }
 
-// backlog returns the age of the oldest ping that is not committed, except for the
-// pings of the batch except. It includes the rejected pings that are being saved if
-// includeSaving is set.
+// backlog returns the age of the oldest ping that is not committed, except for the pings of the batch except. It
+// includes the rejected pings that are being saved if includeSaving is set.
 func (b *batcher) backlog(now time.Time, except *batch, includeSaving bool) time.Duration {
 	oldest := now
 	if since, any := b.rejected.oldest(includeSaving); any && since.Before(oldest) {
@@ -142,8 +140,7 @@ func (b *batcher) reject(token string, arrived time.Time) {
 	}
 }
 
-// recordLiveness writes a liveness record in a transaction without pings, and saves
-// rejected pings with it.
+// recordLiveness writes a liveness record in a transaction without pings, and saves rejected pings with it.
 func (b *batcher) recordLiveness(ctx context.Context, l store.LivenessRecord) error {
 	return b.transact(l, nil, true, func(l store.LivenessRecord) error { return b.store.RecordLiveness(ctx, l) })
 }

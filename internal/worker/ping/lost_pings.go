@@ -5,8 +5,7 @@ import (
 	"time"
 )
 
-// lossTimeout is how long after a loss further losses are expected. No liveness
-// record is written before it has passed.
+// lossTimeout is how long after a loss further losses are expected. No liveness record is written before it has passed.
 const lossTimeout = 2 * time.Second
 
 // lostPings tracks when pings may have been lost without their token being read, so
@@ -34,8 +33,7 @@ func (l *lostPings) note(now time.Time) (first bool) {
 	return first
 }
 
-// unsaved returns the time of the first loss that is not in a saved gap. It is zero
-// if there is none.
+// unsaved returns the time of the first loss that is not in a saved gap. It is zero if there is none.
 func (l *lostPings) unsaved() time.Time {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -49,8 +47,7 @@ func (l *lostPings) recent(now time.Time) bool {
 	return now.Sub(l.latest) <= lossTimeout
 }
 
-// saved notes that a gap that ends at until was saved. If there were losses after
-// until, the next gap starts there.
+// saved notes that a gap that ends at until was saved. If there were losses after until, the next gap starts there.
 func (l *lostPings) saved(until time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -60,11 +57,10 @@ func (l *lostPings) saved(until time.Time) {
 	}
 }
 
-// NoteLost notes that pings may have been lost: a connection could not be accepted,
-// or was closed while a request was arriving. Until two seconds after the last call,
-// no liveness record is written, and the time is saved as a listening gap. The gap
-// counts for the monitors of all replicas, because it is unknown whose pings were
-// lost. NoteLost does not block.
+// NoteLost notes that pings may have been lost: a connection could not be accepted, or was closed while a request was
+// arriving. Until two seconds after the last call, no liveness record is written, and the time is saved as a listening
+// gap. The gap counts for the monitors of all replicas, because it is unknown whose pings were lost. NoteLost does not
+// block.
 func (s *Server) NoteLost() { s.batcher.noteLost(time.Now()) }
 
 // LosingPings reports whether pings are being lost, or were lost and the listening gap
@@ -82,16 +78,14 @@ func (b *batcher) losingPings(now time.Time) bool {
 	return b.lost.recent(now) || !b.lost.unsaved().IsZero()
 }
 
-// gapDue reports whether a listening gap has to be saved before the next liveness
-// record is due.
+// gapDue reports whether a listening gap has to be saved before the next liveness record is due.
 func (b *batcher) gapDue(now time.Time) bool {
 	return !b.lost.unsaved().IsZero() && now.Sub(b.gapSavedAt) >= livenessRetry
 }
 
-// rejectUnqueued rejects a ping that found no room in the queue. The token set may
-// lack a token of another replica, so the ping also counts as lost. During a stop it
-// does not: then there are no further liveness records that would have to be held
-// back.
+// rejectUnqueued rejects a ping that found no room in the queue. The token set may lack a token of another replica, so
+// the ping also counts as lost. During a stop it does not: then there are no further liveness records that would have
+// to be held back.
 func (b *batcher) rejectUnqueued(token string, now time.Time) {
 	b.reject(token, now)
 	b.mu.Lock()

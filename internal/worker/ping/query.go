@@ -8,14 +8,14 @@ import (
 	"unicode/utf8"
 )
 
-// maxParameters is the maximum number of parameters of a query, as Django and Express have it.
+// maxParameters is the maximum number of parameters of a query, the same as in Django and Express.
 const maxParameters = 1000
 
-// grammar is how a service reads queries. See docs/decisions/0086-pings-of-other-services.md.
+// grammar describes how a service parses queries. See docs/decisions/0086-pings-of-other-services.md.
 type grammar struct {
 	separators string                                 // between parameters
 	refused    string                                 // characters that make a query unreadable
-	cut        func(pair string) (name, value string) // both are encoded
+	cut        func(pair string) (name, value string) // cuts a pair; name and value are still encoded
 	decode     func(text string) (decoded string, ok bool)
 	brackets   bool      // brackets in a name build arrays and objects
 	verdicts   []verdict // the parameters that say whether a job has failed
@@ -24,7 +24,7 @@ type grammar struct {
 // verdict is a parameter that says whether a job has failed.
 type verdict struct {
 	name string
-	good func(value string) bool // reports whether it does not say that the job has failed
+	good func(value string) bool // reports whether a value means success
 }
 
 // The grammars of queries.
@@ -53,7 +53,7 @@ type parameter struct {
 // query is the parameters of a query in their order.
 type query []parameter
 
-// read reads a query. It reports whether the service can read it.
+// read parses a query. ok is false if the service could not parse it.
 func (g *grammar) read(raw string) (q query, ok bool) {
 	pairs := strings.FieldsFunc(raw, func(r rune) bool { return strings.ContainsRune(g.separators, r) })
 	if len(pairs) > maxParameters {
@@ -96,7 +96,7 @@ func (g *grammar) contradicts(raw string) bool {
 	return false
 }
 
-// mentions reports whether a query has a parameter with nearly a name.
+// mentions reports whether a query has a parameter whose name is nearly the given one; see sameName.
 func (q query) mentions(name string) bool {
 	return slices.ContainsFunc(q, func(p parameter) bool { return sameName(p.name, name) })
 }
@@ -152,8 +152,8 @@ func sameName(a, b string) bool {
 	return fold(a) == fold(b)
 }
 
-// cutBrackets returns a name without its brackets: status of status[], status[a] and [status]; and whether more than
-// brackets around the whole name were there.
+// cutBrackets returns a name without its brackets: status for status[], status[a] and [status]. nested reports whether
+// the name had other brackets than a pair around the whole.
 func cutBrackets(name string) (root string, nested bool) {
 	trimmed := strings.TrimLeft(name, "[]")
 	at := strings.IndexAny(trimmed, "[]")
@@ -191,7 +191,7 @@ func decodeAsJavaScript(text string) (decoded string, ok bool) {
 	return strings.ToValidUTF8(strings.ReplaceAll(text, "+", " "), string(utf8.RuneError)), true
 }
 
-// decodeAsPython keeps invalid escapes as they are, as urllib and Django do.
+// decodeAsPython leaves invalid escapes unchanged, as urllib and Django do.
 func decodeAsPython(text string) (decoded string, ok bool) {
 	var b strings.Builder
 	for i := 0; i < len(text); i++ {
@@ -215,7 +215,7 @@ func decodeAsPython(text string) (decoded string, ok bool) {
 // goodKumaStatus reports whether a status is up, which is the default.
 func goodKumaStatus(status string) bool { return status == "" || status == "up" }
 
-// isCronitorSuccess reports whether a state is a sign of life; "" is, too.
+// isCronitorSuccess reports whether a state of Cronitor is a sign of life. No state is one, too.
 func isCronitorSuccess(state string) bool {
 	return slices.Contains([]string{"", "complete", "ok", "tick"}, state)
 }

@@ -7,19 +7,16 @@ import (
 )
 
 const (
-	// maxRejected is the maximum number of rejected tokens that are kept. A million
-	// monitors that ping every five minutes reach it in 78 s. By then there has been
-	// no commit for 30 s, and the listening gap protects all monitors.
+	// maxRejected is the maximum number of rejected tokens that are kept. A million monitors that ping every five
+	// minutes reach it in 78 s. By then there has been no commit for 30 s, and the listening gap protects all monitors.
 	maxRejected = 1 << 18
 
-	// maxSaved is the maximum number of rejected tokens that one transaction saves,
-	// to keep it short.
+	// maxSaved is the maximum number of rejected tokens that one transaction saves, to keep it short.
 	maxSaved = 4096
 )
 
-// rejectedPings is the tokens of valid pings that were rejected, until a liveness
-// record has saved them: the job behind each token is alive. It is safe for
-// concurrent use, except that calls of take and settle must alternate.
+// rejectedPings is the tokens of valid pings that were rejected, until a liveness record has saved them: the job behind
+// each token is alive. It is safe for concurrent use, except that calls of take and settle must alternate.
 type rejectedPings struct {
 	mu          sync.Mutex
 	pending     map[string]struct{}
@@ -65,8 +62,7 @@ func (r *rejectedPings) take() []string {
 	return r.saving
 }
 
-// settle drops the tokens that take returned if they were saved, and makes them
-// pending again otherwise.
+// settle drops the tokens that take returned if they were saved, and makes them pending again otherwise.
 func (r *rejectedPings) settle(saved bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -6,13 +6,11 @@ import (
 	"sync"
 )
 
-// maxAdded is how many added hashes are kept in the map before they are merged into
-// the sorted slice.
+// maxAdded is how many added hashes are kept in the map before they are merged into the sorted slice.
 const maxAdded = 4096
 
-// tokenSet is the set of the short hashes of all valid ping tokens, eight bytes
-// each. Revoked tokens stay in the set until the next start, which is harmless: the
-// store ignores their pings. It is safe for concurrent use.
+// tokenSet is the set of the short hashes of all valid ping tokens, eight bytes each. Revoked tokens stay in the set
+// until the next start, which is harmless: the store ignores their pings. It is safe for concurrent use.
 type tokenSet struct {
 	mu     sync.RWMutex
 	loaded bool
@@ -20,8 +18,7 @@ type tokenSet struct {
 	added  map[uint64]struct{}
 }
 
-// has reports whether a token may be valid. Before load it returns true for every
-// token.
+// has reports whether a token may be valid. Before load it returns true for every token.
 func (s *tokenSet) has(hash uint64) bool {
 	s.mu.RLock()
 	defer s.mu.RUnlock()

@@ -61,7 +61,7 @@ func TestRunFindsLateChecks(t *testing.T) {
 				t.Fatal("no check is late")
 			}
 		}
-		if now, err := s.Monitor(t.Context(), ws, m.ID); err != nil || now.Condition() != monitor.MonitorLate {
+		if now, err := s.Monitor(t.Context(), ws, m.ID); err != nil || now.DisplayState() != monitor.MonitorLate {
 			t.Errorf("%+v, %v", now, err)
 		}
 		cancel()

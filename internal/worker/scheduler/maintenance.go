@@ -12,8 +12,7 @@ import (
 // Another replica may have scheduled or moved a maintenance.
 const maintenancePoll = 5 * time.Second
 
-// runMaintenances runs the transitions and reminders of planned maintenance when they
-// are due, until ctx ends.
+// runMaintenances runs the transitions and reminders of planned maintenance when they are due, until ctx ends.
 func (s *Scheduler) runMaintenances(ctx context.Context) {
 	for {
 		wait := s.advanceMaintenances(ctx)
@@ -26,9 +25,8 @@ func (s *Scheduler) runMaintenances(ctx context.Context) {
 	}
 }
 
-// advanceMaintenances runs the transitions and reminders that are due, and returns the
-// time until the next one, at most maintenancePoll. Errors are logged, and retried by
-// the next call. The store logs the transitions.
+// advanceMaintenances runs the transitions and reminders that are due, and returns the time until the next one, at most
+// maintenancePoll. Errors are logged, and retried by the next call. The store logs the transitions.
 func (s *Scheduler) advanceMaintenances(ctx context.Context) (wait time.Duration) {
 	next, err := s.Store.AdvanceMaintenances(ctx)
 	if err == nil && !next.IsZero() {

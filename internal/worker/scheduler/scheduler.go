@@ -38,8 +38,7 @@ type Config struct {
 	LosingPings func() bool
 }
 
-// Scheduler runs ticks at multiples of Period, by the store's clock. Missed ticks are
-// not made up for.
+// Scheduler runs ticks at multiples of Period, by the store's clock. Missed ticks are not made up for.
 type Scheduler struct {
 	Config
 	ticked           atomic.Pointer[time.Time]
@@ -71,16 +70,14 @@ func (s *Scheduler) note(at time.Time) { s.ticked.Store(&at) }
 // first tick it returns when the Scheduler was created.
 func (s *Scheduler) LastTick() time.Time { return *s.ticked.Load() }
 
-// Stalled reports whether no tick has ended for three periods, and for at least a
-// minute.
+// Stalled reports whether no tick has ended for three periods, and for at least a minute.
 func (s *Scheduler) Stalled() bool { return time.Since(s.LastTick()) > s.stallTimeout }
 
 // ErrStalled is returned by Run when ticks have stalled although the database
 // answers. The process is stuck, and a restart may help.
 var ErrStalled = errors.New("ticks have stalled although the database answers")
 
-// Run runs until ctx ends, and then returns nil. If ticks stall, it returns an error
-// that wraps ErrStalled.
+// Run runs until ctx ends, and then returns nil. If ticks stall, it returns an error that wraps ErrStalled.
 func (s *Scheduler) Run(ctx context.Context) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -109,8 +106,7 @@ func (s *Scheduler) runWatchdog(ctx context.Context, stop context.CancelCauseFun
 	}
 }
 
-// stallDetector tells a stall from an outage of the database and from a suspended
-// process.
+// stallDetector tells a stall from an outage of the database and from a suspended process.
 type stallDetector struct {
 	timeout  time.Duration
 	interval time.Duration // between two calls of stalled
@@ -118,9 +114,8 @@ type stallDetector struct {
 	healthy  time.Time     // since when every call found the database answering; zero: the last one did not
 }
 
-// stalled reports whether no tick has ended for longer than the timeout. It returns
-// false while the database does not answer, and for another timeout after the
-// database has recovered or the process was suspended.
+// stalled reports whether no tick has ended for longer than the timeout. It returns false while the database does not
+// answer, and for another timeout after the database has recovered or the process was suspended.
 func (d *stallDetector) stalled(now, lastTick time.Time, answered bool) bool {
 	suspended := now.Sub(d.called) > 3*d.interval // allow for slow answers of the database
 	d.called = now
@@ -134,8 +129,7 @@ func (d *stallDetector) stalled(now, lastTick time.Time, answered bool) bool {
 	return now.Sub(d.healthy) > d.timeout && now.Sub(lastTick) > d.timeout
 }
 
-// runTicks runs one tick per nominal instant until ctx ends, starting with the next
-// instant.
+// runTicks runs one tick per nominal instant until ctx ends, starting with the next instant.
 func (s *Scheduler) runTicks(ctx context.Context) {
 	t := timetable{period: s.Period}
 	for {
@@ -174,9 +168,8 @@ func (t *timetable) next(now time.Time) (instant time.Time, wait time.Duration) 
 	return time.Time{}, current.Add(t.period).Sub(now)
 }
 
-// Tick runs the tick of one nominal instant. It first starts any maintenance that is
-// due, because silence during a maintenance does not count, and ends pauses that are
-// over. Errors are logged.
+// Tick runs the tick of one nominal instant. It first starts any maintenance that is due, because silence during a
+// maintenance does not count, and ends pauses that are over. Errors are logged.
 func (s *Scheduler) Tick(ctx context.Context, instant time.Time) {
 	s.advanceMaintenances(ctx)
 	if _, err := s.Store.ResumePaused(ctx); err != nil && ctx.Err() == nil {
@@ -199,15 +192,14 @@ func (s *Scheduler) Tick(ctx context.Context, instant time.Time) {
 		s.skip(instant, report.Skipped)
 		return
 	case report.Overdue > 0:
-		s.Logger.Info("tick", "instant", instant, "overdue", report.Overdue, "down", report.Down, "took",
-			time.Since(began).Round(time.Millisecond))
+		s.Logger.Info("tick", "instant", instant, "overdue", report.Overdue, "down", report.Down,
+			"took", time.Since(began).Round(time.Millisecond))
 	}
 	s.resume(instant)
 	s.note(time.Now())
 }
 
-// skip notes a skipped tick. It logs the first of consecutive ticks that were skipped
-// for the same reason.
+// skip notes a skipped tick. It logs the first of consecutive ticks that were skipped for the same reason.
 func (s *Scheduler) skip(instant time.Time, reason string) {
 	s.skipCount++
 	if reason != s.skipReason {

@@ -38,8 +38,8 @@ func main() {
 	})
 	must(err)
 	created(heartbeat.JSON201 != nil, heartbeat.Body)
-	if schedule := heartbeat.JSON201.Data.Schedule; schedule == nil || schedule.Interval == nil ||
-		*schedule.Interval != interval {
+	schedule := heartbeat.JSON201.Data.Schedule
+	if schedule == nil || schedule.Interval == nil || *schedule.Interval != interval {
 		log.Fatalf("the schedule is %+v", schedule)
 	}
 

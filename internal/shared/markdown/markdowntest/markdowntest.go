@@ -1,5 +1,4 @@
-// Package markdowntest has texts that try to break out of their context, and an
-// independent version of markdown.Line.
+// Package markdowntest has texts that try to break out of their context, and an independent version of markdown.Line.
 package markdowntest
 
 import (

@@ -85,7 +85,8 @@ func (r *request) editAlertRule() error {
 	if f.Value("preview") != "" {
 		return r.previewAlertRule(f)
 	}
-	_, err = r.Store.AlertRules().Change(r.Context(), r.Actor(), "", before.ID, f.read(), frame.ShownVersion(f.Values))
+	_, err = r.Store.AlertRules().Change(r.Context(), r.Actor(), "", before.ID, f.read(),
+		frame.UnchangedSince(f.Values))
 	switch {
 	case isConflict(err):
 		f.Conflict = true
@@ -113,9 +114,8 @@ func (r *request) enableAlertRule() error {
 
 // deleteAlertRule deletes a rule.
 func (r *request) deleteAlertRule() error {
-	if err := r.Store.AlertRules().Delete(
-		r.Context(), r.Actor(), "", r.PathValue("rule"), kernel.Precondition{},
-	); err != nil {
+	err := r.Store.AlertRules().Delete(r.Context(), r.Actor(), "", r.PathValue("rule"), kernel.Precondition{})
+	if err != nil {
 		return err
 	}
 	return r.Redirect(frame.AlertRulesPath)

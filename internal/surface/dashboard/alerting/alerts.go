@@ -198,8 +198,7 @@ func stepText(s store.ForecastStep, held alert.HoldReason) string {
 // holdWords say why a rule waits.
 var holdWords = map[alert.HoldReason]string{
 	alert.HeldByDelay: "it only sends what lasts longer", alert.HeldByFlapping: "the monitor went down too often",
-	alert.HeldBySilence:    "a silence matches",
-	alert.HeldByQuietHours: "its quiet hours",
+	alert.HeldBySilence: "a silence matches", alert.HeldByQuietHours: "its quiet hours",
 }
 
 // Lasted returns how long an alert lasted that has ended; "": it is about an instant.

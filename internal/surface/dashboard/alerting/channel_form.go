@@ -186,7 +186,7 @@ func (r *request) editChannel() error {
 		}
 	} else {
 		_, err = r.Store.AlertChannels().Change(r.Context(), r.Actor(), "", before.ID, f.change(r.Now()),
-			frame.ShownVersion(f.Values))
+			frame.UnchangedSince(f.Values))
 	}
 	switch {
 	case errors.Is(err, kernel.ErrPreconditionFailed):

@@ -124,7 +124,7 @@ type channelScreen struct {
 	shownChannel
 	Messages []channelMessage
 	Fallback string // name
-	Facts    []frame.Fact
+	Settings []frame.ShownSetting
 	CanEdit  bool
 	NoRules  bool           // the workspace has no rule
 	Tested   *channelResult // of the test that was asked for; nil: none was
@@ -182,12 +182,11 @@ func (r *request) answerChannel(status int, c alert.Channel, f *channelForm, tes
 	}
 	s := channelScreen{
 		channelForm: f, shownChannel: shownChannel{c}, CanEdit: r.May(rights.ChannelChange), NoRules: rules == 0,
-		Tested: tested,
-		Facts:  frame.TypeFacts(f.Type.Fields, channelValues(c), c.SecretFields),
+		Tested: tested, Settings: frame.ShownSettings(f.Type.Fields, channelValues(c), c.SecretFields),
 	}
-	for i, x := range s.Facts {
+	for i, x := range s.Settings {
 		if x.Secret == "url" && c.URLHost != "" {
-			s.Facts[i].Value = "of " + c.URLHost + ", not shown"
+			s.Settings[i].Value = "of " + c.URLHost + ", not shown"
 		}
 	}
 	for _, other := range all {
@@ -263,9 +262,8 @@ func (r *request) enableChannel() error {
 
 // deleteChannel deletes a channel that nothing but other channels uses.
 func (r *request) deleteChannel() error {
-	if err := r.Store.AlertChannels().Delete(
-		r.Context(), r.Actor(), "", r.PathValue("channel"), kernel.Precondition{},
-	); err != nil {
+	err := r.Store.AlertChannels().Delete(r.Context(), r.Actor(), "", r.PathValue("channel"), kernel.Precondition{})
+	if err != nil {
 		return r.channelRefused(err)
 	}
 	return r.Redirect(frame.ChannelsPath)

@@ -342,7 +342,7 @@ func (r *request) editOnCall() error {
 			err = errOverridesLost
 		}
 		return err
-	}, frame.ShownVersion(f.Values))
+	}, frame.UnchangedSince(f.Values))
 	switch {
 	case f.Refused(err), errors.Is(err, errOverridesLost):
 		return r.answerOnCallForm(http.StatusUnprocessableEntity, f, o, false)

@@ -13,7 +13,7 @@ import (
 	"github.com/allswell/allswell/internal/surface/web"
 )
 
-// Screens are the screens of the room, with what they share.
+// Screens has what the screens of the room share.
 type Screens struct {
 	ChannelTests *web.ChannelTester // sends test messages; nil: nothing can be tested
 	slackFaults  *limit.Addresses   // reports as by Slack that are not signed
@@ -55,8 +55,8 @@ var errBadConfirmation = errors.New("the confirmation is not valid")
 
 // failures are the errors that only this room returns.
 var failures = []frame.FailureRow{
-	frame.FailsAs(errBadConfirmation, http.StatusNotFound, "This link is not valid any more",
+	frame.FixedFailure(errBadConfirmation, http.StatusNotFound, "This link is not valid any more",
 		"It works once, and for a limited time. Send a new one from the channel that is to have the address."),
-	frame.FailsAs(errOldAlert, http.StatusNotFound, "This link is not valid any more",
+	frame.FixedFailure(errOldAlert, http.StatusNotFound, "This link is not valid any more",
 		"It is of an alert that ended long ago, or is not complete."),
 }

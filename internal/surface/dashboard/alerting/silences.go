@@ -209,7 +209,7 @@ func (r *request) editSilence() error {
 		return err
 	}
 	_, err = r.Store.Silences().Change(r.Context(), r.Actor(), "", s.ID, r.readSilence(f, s),
-		frame.ShownVersion(f.Values))
+		frame.UnchangedSince(f.Values))
 	switch {
 	case f.Refused(err):
 		return r.answerSilence(http.StatusUnprocessableEntity, f, s, false)
@@ -224,9 +224,8 @@ func (r *request) editSilence() error {
 
 // endSilence ends a silence now.
 func (r *request) endSilence() error {
-	if err := r.Store.Silences().Delete(
-		r.Context(), r.Actor(), "", r.PathValue("silence"), kernel.Precondition{},
-	); err != nil {
+	err := r.Store.Silences().Delete(r.Context(), r.Actor(), "", r.PathValue("silence"), kernel.Precondition{})
+	if err != nil {
 		return err
 	}
 	return r.Redirect(frame.SilencesPath)

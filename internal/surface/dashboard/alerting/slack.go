@@ -45,10 +45,9 @@ func (r *request) pressSlackButton() error {
 	if !action.Acknowledge {
 		return r.answerProgram(http.StatusOK, "")
 	}
-	if _, err := r.Store.AcknowledgeThread(
-		ctx, action.Key,
-		kernel.Actor{Kind: kernel.ActorSlack, Name: slackName(action.User), Address: r.Actor().Address},
-	); err != nil {
+	_, err = r.Store.AcknowledgeThread(ctx, action.Key,
+		kernel.Actor{Kind: kernel.ActorSlack, Name: slackName(action.User), Address: r.Actor().Address})
+	if err != nil {
 		return r.busy()
 	}
 	return r.answerProgram(http.StatusOK, "")

@@ -36,9 +36,9 @@ func (v *Visitor) Page(name, slug string) statuspage.Page {
 // Subscribe adds a mail subscriber to a page, which queues the mail that asks for a confirmation.
 func (v *Visitor) Subscribe(slug, address string) {
 	v.Helper()
-	if _, err := v.Store.CreateSubscriber(
-		v.Context(), v.Actor(), slug, audience.NewSubscriber{Channel: audience.ChannelEmail, Target: address}, nil,
-	); err != nil {
+	_, err := v.Store.CreateSubscriber(v.Context(), v.Actor(), slug,
+		audience.NewSubscriber{Channel: audience.ChannelEmail, Target: address}, nil)
+	if err != nil {
 		v.Fatal(err)
 	}
 }
@@ -67,8 +67,8 @@ func (s *Site) Reject(reason string) {
 func (v *Visitor) EditForm(path string) url.Values {
 	v.Helper()
 	for _, form := range htmltest.Parse(v, v.Wants(v.Get(path), http.StatusOK).Text).All("main form") {
-		if action := form.Attr("action"); form.Attr("method") == "post" && (action == "" || action == path) &&
-			len(form.All("[name=tag]")) > 0 {
+		action := form.Attr("action")
+		if form.Attr("method") == "post" && (action == "" || action == path) && len(form.All("[name=tag]")) > 0 {
 			return Sent(form)
 		}
 	}
@@ -90,9 +90,9 @@ func Pairs(values url.Values) (all []string) {
 func (s *Site) WithPage() (v *Visitor, website, api statuspage.Component) {
 	s.Helper()
 	v = s.Owner()
-	if _, err := s.Store.CreatePage(
-		s.Context(), v.Actor(), resource.Page.From(statuspage.Page{Name: "Acme", Slug: "acme"}),
-	); err != nil {
+	_, err := s.Store.CreatePage(s.Context(), v.Actor(),
+		resource.Page.From(statuspage.Page{Name: "Acme", Slug: "acme"}))
+	if err != nil {
 		s.Fatal(err)
 	}
 	return v, v.component("Website"), v.component("API")

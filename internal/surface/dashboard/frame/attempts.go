@@ -39,21 +39,21 @@ func NewSignInLimits() *SignInLimits {
 	}
 }
 
-// Attempter is who tries a password or a code.
+// Attempter describes who tries a password or a code.
 type Attempter struct {
 	Account string // e-mail address, "" for a code
-	Browser string // of a browser that has signed in to the account before; see knownBrowsers
-	Proven  bool   // by a session or a one-time code of the account
+	Browser string // id of a browser that has signed in to the account before; see knownBrowsers
+	Proven  bool   // a session or a one-time code has shown whose account it is
 }
 
-// take counts an attempt. Those who have shown before who they are have limits of their own, which strangers at the
-// same address, such as a proxy, cannot use up.
+// take counts an attempt. Known browsers, sessions and one-time codes have limits of their own. Strangers at the same
+// address, such as the address of a proxy, cannot use them up.
 func (l *SignInLimits) take(r *http.Request, a Attempter, now time.Time) limit.Verdict {
 	address := clientaddr.Of(r)
 	if a.Browser != "" {
 		return l.Accounts.Take("browser "+a.Browser, now)
 	}
-	// an address above its limit cannot fill the table of accounts
+	// An address above its limit must not fill the table of accounts.
 	if a.Account != "" && (a.Proven || !l.Addresses.Full(address, now)) {
 		if v := l.Accounts.Take(accountKey(address, a), now); !v.Allowed || a.Proven {
 			return v

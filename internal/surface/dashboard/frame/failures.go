@@ -42,34 +42,34 @@ type FailureRow struct {
 	Answer  func(*Request, error) Failure // the zero value: it has answered
 }
 
-// FailsAs returns the row of an error whose screen is always the same.
-func FailsAs(err error, status int, title, text string) FailureRow {
-	return failsBy(err, func(*Request, error) Failure { return Failure{Status: status, Title: title, Text: text} })
+// FixedFailure returns the row of an error whose screen is always the same.
+func FixedFailure(err error, status int, title, text string) FailureRow {
+	return failureBy(err, func(*Request, error) Failure { return Failure{Status: status, Title: title, Text: text} })
 }
 
-// failsBy returns the row of an error whose screen depends on the request.
-func failsBy(err error, answer func(*Request, error) Failure) FailureRow {
+// failureBy returns the row of an error whose screen depends on the request, by a function that makes it.
+func failureBy(err error, answer func(*Request, error) Failure) FailureRow {
 	return FailureRow{func(e error) bool { return errors.Is(e, err) }, answer}
 }
 
 // failures are the errors that every room can return. An error that wraps another one stands before that.
 var failures = []FailureRow{
-	FailsAs(kernel.ErrNotFound, http.StatusNotFound, "Not found", "There is no such page, or it was deleted."),
-	failsBy(ErrForbidden, func(r *Request, _ error) Failure {
+	FixedFailure(kernel.ErrNotFound, http.StatusNotFound, "Not found", "There is no such page, or it was deleted."),
+	failureBy(ErrForbidden, func(r *Request, _ error) Failure {
 		return Failure{
 			Status: http.StatusForbidden, Title: "Not allowed",
 			Text: fmt.Sprintf("Your role in this workspace, %s, does not allow this. An admin or owner can change it.",
 				r.SignedIn.Role),
 		}
 	}),
-	FailsAs(kernel.ErrPageLimited, http.StatusForbidden, "Not allowed",
+	FixedFailure(kernel.ErrPageLimited, http.StatusForbidden, "Not allowed",
 		"You are limited to some pages of this workspace, and this is about all of it. An admin or owner can change "+
 			"it."),
-	failsBy(ErrSignedOut, func(r *Request, _ error) Failure {
+	failureBy(ErrSignedOut, func(r *Request, _ error) Failure {
 		r.askToSignIn()
 		return Failure{}
 	}),
-	failsBy(kernel.ErrUnauthenticated, func(r *Request, _ error) Failure {
+	failureBy(kernel.ErrUnauthenticated, func(r *Request, _ error) Failure {
 		r.SessionCookie.Clear(r.W)
 		r.askToSignIn()
 		return Failure{}
@@ -86,31 +86,31 @@ var failures = []FailureRow{
 			}
 		},
 	},
-	failsBy(errBadForm, func(r *Request, _ error) Failure {
+	failureBy(errBadForm, func(r *Request, _ error) Failure {
 		return Failure{
 			Status: http.StatusRequestEntityTooLarge, Title: "The form could not be read",
 			Text: fmt.Sprintf("It may have at most %d KiB.", r.maxForm()>>10),
 		}
 	}),
-	FailsAs(errOtherWorkspace, http.StatusConflict, "You have switched to another workspace",
+	FixedFailure(errOtherWorkspace, http.StatusConflict, "You have switched to another workspace",
 		"The form was opened in a workspace other than this one. Nothing was saved. Switch back, and send the form "+
 			"again."),
-	FailsAs(errNotText, http.StatusBadRequest, "The form could not be read",
+	FixedFailure(errNotText, http.StatusBadRequest, "The form could not be read",
 		"It may contain only text in UTF-8. Please go back and try again."),
-	FailsAs(kernel.ErrPreconditionFailed, http.StatusConflict, "Somebody else has changed this",
+	FixedFailure(kernel.ErrPreconditionFailed, http.StatusConflict, "Somebody else has changed this",
 		"It was changed after you opened it. Nothing was saved. Go back, reload, and review the change first."),
-	FailsAs(kernel.ErrUnknownOutcome, http.StatusServiceUnavailable, "The change may have been saved",
+	FixedFailure(kernel.ErrUnknownOutcome, http.StatusServiceUnavailable, "The change may have been saved",
 		"The database did not confirm the change. Check whether it was saved before you try again."),
-	FailsAs(password.ErrBusy, http.StatusServiceUnavailable, "Too many passwords are being checked",
+	FixedFailure(password.ErrBusy, http.StatusServiceUnavailable, "Too many passwords are being checked",
 		"Nothing was changed. Please try again in a moment."),
-	FailsAs(errExports, http.StatusServiceUnavailable, "Too many lists are being downloaded",
+	FixedFailure(errExports, http.StatusServiceUnavailable, "Too many lists are being downloaded",
 		"Please try again when a download has ended."),
-	FailsAs(web.ErrBodies, http.StatusServiceUnavailable, "Too many large forms are being read",
+	FixedFailure(web.ErrBodies, http.StatusServiceUnavailable, "Too many large forms are being read",
 		"Nothing was changed. Please try again in a moment."),
 	busy,
 }
 
-var busy = FailsAs(kernel.ErrBusy, http.StatusServiceUnavailable, "The database cannot be reached",
+var busy = FixedFailure(kernel.ErrBusy, http.StatusServiceUnavailable, "The database cannot be reached",
 	"Nothing was changed. Please try again in a moment.")
 
 // failureOf returns the screen of an error: by the rows of the rooms, which know their own errors, and then by

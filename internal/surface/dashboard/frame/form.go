@@ -17,18 +17,18 @@ type Form struct {
 	SavedMeanwhile url.Values // the values that somebody else has saved meanwhile; nil: nothing
 	Invalid        *kernel.ValidationError
 	Drawn          map[string]bool   // the fields whose errors are drawn
-	labels         map[string]string // of the fields that are drawn
+	labels         map[string]string // the labels of the fields that are drawn
 	Focused        bool              // a field has the focus
 
 	// Sentences are the words for problems by their code, instead of the words of the API.
 	Sentences map[string]string
 
-	existing string // the address of what has the name that was typed, and may be had twice; "": nothing
+	existing string // the URL of an object with the same name, if a second one is allowed; "": none
 
-	WorkspaceID string // in which the form acts; "": in the workspace of the session
+	WorkspaceID string // the workspace that the form changes; "": the workspace of the session
 }
 
-// NewForm returns a form with the values that were typed, or with those to begin with.
+// NewForm returns a form with typed or initial values.
 func NewForm(values url.Values) *Form {
 	return &Form{Values: values, Drawn: map[string]bool{}, labels: map[string]string{}}
 }
@@ -62,9 +62,9 @@ func (f *Form) Version(name, now string, conflict bool) string {
 	return cmp.Or(f.Value(name), now)
 }
 
-// ShownVersion returns the condition that an object still has the version that a form was made from. A form that does
-// not say one changes nothing.
-func ShownVersion(posted url.Values) kernel.Precondition {
+// UnchangedSince returns the precondition that an object still has the version from which a posted form was drawn.
+// No object meets it if the form has no version.
+func UnchangedSince(posted url.Values) kernel.Precondition {
 	return kernel.Precondition{Tags: []string{cmp.Or(posted.Get("tag"), "none")}}
 }
 
@@ -85,10 +85,10 @@ type Field struct {
 	Rows                           int      // of a textarea
 	Optional, Focus                bool
 	Wide                           bool // in a form with two columns, it takes both
-	Bare                           bool // optional, without a word about it
+	Bare                           bool // optional, but not marked as such
 	Short                          bool // boxes with short labels, several in a line
 	Errors                         []string
-	Existing                       string // the address of what has this name; "": nothing, or it must not be had twice
+	Existing                       string // the URL of an object with the same name, if two are allowed; "": none
 	// the values that somebody else has saved meanwhile, if it differs from the input
 	Saved string
 }

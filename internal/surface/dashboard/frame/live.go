@@ -19,20 +19,21 @@ import (
 const (
 	// maxStreams is the maximum number of open event streams.
 	maxStreams = 500
-	// The number of streams of one user and of one address, or IPv6 network of 64 bits.
+	// The maximum numbers of open streams of a user, and of an IPv4 address or an IPv6 network of 64 bits.
 	maxStreamsPerUser    = 30
 	maxStreamsPerAddress = 100
-	// maxScreens is the maximum number of screens that are watched. A workspace leaves the others as many as it has.
+	// maxScreens is the maximum number of screens that are watched. A workspace can watch no more screens than it
+	// leaves to all others.
 	maxScreens        = 2 * maxStreams
 	maxScreensPerUser = 2 * maxStreamsPerUser
 )
 
-// live notifies open screens when they have changed. Monitors change by pings and by time, on any replica, so it looks
-// regularly, and only while somebody watches. It looks at one screen at a time, so that many open screens do not keep
+// live notifies open screens when their contents have changed. Monitors change by pings and by time, on any replica, so
+// it renders open screens again at intervals. It renders one screen at a time, so that many open screens do not keep
 // the database busy, and users and workspaces take turns.
 type live struct {
 	streams *stream.Broadcaster
-	polling *fair.Pool // has one place, for the screen that is rendered
+	polling *fair.Pool // admits one screen at a time
 
 	mu      sync.Mutex
 	screens map[string]*openScreen // by session and path
@@ -49,11 +50,11 @@ type openScreen struct {
 	topic    *stream.Topic
 	asked    atomic.Int64 // when its state was last asked for, in Unix milliseconds
 	mu       sync.Mutex
-	tag      string // as of the last look
+	tag      string // when it was last rendered
 	nextPoll time.Time
 }
 
-// pollPause is the pause after a look at a screen, as a multiple of the time that the look took.
+// pollPause is the pause after rendering a screen, as a multiple of the time that rendering took.
 const pollPause = 20
 
 func newLive(c stream.Config) *live {
@@ -61,8 +62,8 @@ func newLive(c stream.Config) *live {
 	return &live{streams: stream.New(c), polling: fair.NewPool(1, 2*maxScreens), screens: map[string]*openScreen{}}
 }
 
-// poll makes all open screens look for changes. It forgets those whose tag nobody has requested within a minute; the
-// streams request theirs at least every 30 seconds.
+// poll checks all open screens for changes. It forgets screens whose tag nobody has requested for a minute; an open
+// stream requests the tag of its screen at least every 30 seconds.
 func (l *live) poll(now time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -75,8 +76,8 @@ func (l *live) poll(now time.Time) {
 	}
 }
 
-// room returns kernel.ErrBusy if a viewer can open no further screen.
-func (l *live) room(w viewer) error {
+// checkSpace returns kernel.ErrBusy if a viewer can open no further screen.
+func (l *live) checkSpace(w viewer) error {
 	users, workspaces := 0, 0
 	for _, s := range l.screens {
 		if s.viewer.user == w.user {
@@ -93,7 +94,7 @@ func (l *live) room(w viewer) error {
 }
 
 // screen returns the open screen with a key. tag returns the current tag of the screen. It returns kernel.ErrBusy if
-// too many are open, in all or of the viewer.
+// too many screens are open, in total or by the viewer.
 func (l *live) screen(
 	w viewer, key string, now time.Time, tag func(context.Context) (string, error),
 ) (*openScreen, error) {
@@ -102,7 +103,7 @@ func (l *live) screen(
 	if s := l.screens[key]; s != nil {
 		return s, nil
 	}
-	if err := l.room(w); err != nil {
+	if err := l.checkSpace(w); err != nil {
 		return nil, err
 	}
 	s := &openScreen{viewer: w}
@@ -115,7 +116,7 @@ func (l *live) screen(
 	return s, nil
 }
 
-// currentTag returns the tag of the screen, at most a moment old.
+// currentTag returns the tag of the screen. It renders the screen unless it did so a moment ago, see pollPause.
 func (s *openScreen) currentTag(
 	ctx context.Context, polling *fair.Pool, tag func(context.Context) (string, error),
 ) (string, error) {
@@ -143,7 +144,7 @@ func (s *openScreen) currentTag(
 	return now, err
 }
 
-// ErrNoScreen means that a screen cannot be shown any more: it is gone, or the session has ended.
+// ErrNoScreen means that a screen cannot be shown any more: its object was deleted, or the session has ended.
 var ErrNoScreen = errors.New("there is no such screen")
 
 // serveLive answers with the event stream of a screen, whose path is in the query.
@@ -165,14 +166,14 @@ func (r *Request) serveLive() error {
 	return err
 }
 
-// streamKeys returns what shares the event streams.
+// streamKeys returns the address, user and workspace among which event streams are shared fairly.
 func (r *Request) streamKeys() []fair.Key {
 	keys := fair.Client(clientaddr.Of(r.Request))
 	keys[0] = keys[0].AtMost(maxStreamsPerAddress)
 	return append(keys, fair.User(r.SignedIn.User.ID).AtMost(maxStreamsPerUser), fair.Workspace(r.SignedIn.WorkspaceID))
 }
 
-// TagOf returns the tag of a screen as the session of r sees it now.
+// TagOf returns the entity tag of a screen as the session of r would see it now.
 func (f *Frame) TagOf(ctx context.Context, r *http.Request, of *url.URL) (string, error) {
 	request := r.Clone(ctx)
 	request.Method, request.URL, request.RequestURI, request.Pattern = http.MethodGet, of, of.RequestURI(), ""

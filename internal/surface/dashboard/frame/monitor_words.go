@@ -13,18 +13,18 @@ func CheckProblem(m monitor.Monitor) string {
 	return m.CheckState.Reason
 }
 
-// ConditionNames are the words for monitor.MonitorConditions.
-var ConditionNames = map[monitor.MonitorState]string{
+// DisplayStateNames are the names that the dashboard shows for monitor.DisplayStates.
+var DisplayStateNames = map[monitor.MonitorState]string{
 	monitor.MonitorDown: "Down", monitor.MonitorLate: "Late", monitor.MonitorFailing: "Failing",
 	monitor.MonitorUnknown: "Unknown", monitor.MonitorSlow: "Slow", monitor.MonitorSuppressed: "Suppressed",
 	monitor.MonitorWaiting: "Waiting", monitor.MonitorUp: "Up", monitor.MonitorDisabled: "Paused",
 }
 
-func ConditionName(s monitor.MonitorState) string { return ConditionNames[s] }
+func DisplayStateName(s monitor.MonitorState) string { return DisplayStateNames[s] }
 
-// ConditionTone returns the name of the tone of a monitor.
-func ConditionTone(m monitor.Monitor) string {
-	switch m.Condition() {
+// DisplayStateTone returns the name of the tone in which the state of a monitor is shown.
+func DisplayStateTone(m monitor.Monitor) string {
+	switch m.DisplayState() {
 	case monitor.MonitorDown:
 		return m.DownStatus.Tone().Name
 	case monitor.MonitorLate, monitor.MonitorFailing, monitor.MonitorUnknown, monitor.MonitorSlow:

@@ -37,10 +37,9 @@ func (f *Frame) templateOf(name string) (*template.Template, error) {
 func functions() template.FuncMap {
 	english := i18n.English()
 	return template.FuncMap{
-		"asset":            assets.URL,
-		"tone":             func(t interface{ Tone() *kernel.Tone }) string { return t.Tone().Name },
-		"status":           english.Status,
-		"state":            english.State,
+		"asset":  assets.URL,
+		"tone":   func(t interface{ Tone() *kernel.Tone }) string { return t.Tone().Name },
+		"status": english.Status, "state": english.State,
 		"impact":           english.Impact,
 		"maintenanceState": english.MaintenanceState,
 		"duration":         english.Duration,
@@ -48,10 +47,9 @@ func functions() template.FuncMap {
 		"lower":            strings.ToLower,
 		"roleName":         RoleName,
 
-		"moment":     func(t time.Time) template.HTML { return template.HTML(SentenceTime(t)) },
-		"problem":    CheckProblem,
-		"alertCount": AlertCount,
-		"second":     secondElement,
+		"moment":  func(t time.Time) template.HTML { return template.HTML(SentenceTime(t)) },
+		"problem": CheckProblem, "alertCount": AlertCount,
+		"second": secondElement,
 	}
 }
 

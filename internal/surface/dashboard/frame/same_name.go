@@ -6,14 +6,14 @@ import (
 	"github.com/allswell/allswell/internal/domain/kernel"
 )
 
-// sameNameField is the box that allows to create something with a name that is taken.
+// sameNameField is the box that allows a second object with the same name.
 const sameNameField = "same_name"
 
 // AllowsSameName reports whether the box is ticked.
 func (f *Form) AllowsSameName() bool { return f.Value(sameNameField) == "true" }
 
-// OfferSameName replaces the error about a name that is taken by one with a link to what has it and the box. path
-// returns the address of what has an id.
+// OfferSameName replaces the error about a name that is taken by one with a link to the object that has the name, and
+// the box that allows a second one. path returns the path of the object with an id.
 func (f *Form) OfferSameName(noun string, path func(id string) string) {
 	if f.Invalid == nil || f.Invalid.SameName == "" {
 		return

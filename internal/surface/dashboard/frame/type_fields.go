@@ -243,28 +243,28 @@ func ReadTypeFields(
 	return fields, secrets, nil
 }
 
-// TypeFacts returns the values of the fields of a type, without those that are as by default. secrets are the fields
-// that have a secret.
-func TypeFacts(fields []configfield.Field, values url.Values, secrets []string) (facts []Fact) {
+// ShownSettings returns the settings of a type that differ from their defaults, as a screen shows them. secrets names
+// the fields that have a secret.
+func ShownSettings(fields []configfield.Field, values url.Values, secrets []string) (shown []ShownSetting) {
 	for _, f := range fields {
 		value := values.Get(f.Name)
 		switch {
 		case slices.Contains(secrets, f.Name):
-			facts = append(facts, Fact{f.Label, "set, not shown", f.Name})
+			shown = append(shown, ShownSetting{f.Label, "set, not shown", f.Name})
 		case value == "" || value == f.Default:
 		case f.Kind == configfield.KindFlag && value == "true":
-			facts = append(facts, Fact{Label: f.Label, Value: "yes"})
+			shown = append(shown, ShownSetting{Label: f.Label, Value: "yes"})
 		case f.Kind == configfield.KindFlag:
-			facts = append(facts, Fact{Label: f.Label, Value: "no"})
+			shown = append(shown, ShownSetting{Label: f.Label, Value: "no"})
 		default:
-			facts = append(facts, Fact{Label: f.Label, Value: strings.ReplaceAll(value, "\n", ", ")})
+			shown = append(shown, ShownSetting{Label: f.Label, Value: strings.ReplaceAll(value, "\n", ", ")})
 		}
 	}
-	return facts
+	return shown
 }
 
-// Fact is a setting of a check. The value of a Secret is never shown.
-type Fact struct {
+// ShownSetting is a setting of a check or a channel, as a screen shows it.
+type ShownSetting struct {
 	Label, Value string
-	Secret       string // name of the field; "": it is none
+	Secret       string // the name of a field with a secret, whose value is not shown; "": it is not a secret
 }

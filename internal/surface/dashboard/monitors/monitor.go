@@ -31,15 +31,15 @@ type monitorScreen struct {
 	Chart       *pingChart // nil: there are too few pings
 	Times       []dueTime  // at which a ping is due next; none of an interval
 	Signals     []shownSignal
-	Runs        *runChart         // nil: no run has a duration
-	Kept        string            // for how long pings and signals are kept
-	NoPings     bool              // there is no history of plain pings
-	Warnings    []monitor.Warning // the last ones
-	Checks      *checkChart       // nil: of a heartbeat
-	Results     []checkResult     // the last ones
-	Tested      *checkResult      // of the test that was asked for; nil: none was
-	Family      []relative        // its parent and its children
-	Facts       []frame.Fact      // the settings of its check
+	Runs        *runChart            // nil: no run has a duration
+	Kept        string               // for how long pings and signals are kept
+	NoPings     bool                 // there is no history of plain pings
+	Warnings    []monitor.Warning    // the last ones
+	Checks      *checkChart          // nil: of a heartbeat
+	Results     []checkResult        // the last ones
+	Tested      *checkResult         // of the test that was asked for; nil: none was
+	Family      []relative           // its parent and its children
+	Settings    []frame.ShownSetting // the settings of its check
 }
 
 // maxSignals is how many of the last pings and signals are shown, maxShownOutput how many characters of their outputs,
@@ -244,9 +244,8 @@ func (r *request) showMonitorWith(tested *checkResult) error {
 	for _, signal := range history[:min(len(history), maxSignals)] {
 		s.Signals = append(s.Signals, shownSignal{signal, monitor.OutputText(signal.Output, maxShownOutput)})
 	}
-	if s.Warnings, _, err = r.Store.Warnings(
-		r.Context(), r.Actor(), detail.ID, store.WarningFilter{}, maxShownWarnings,
-	); err != nil {
+	s.Warnings, _, err = r.Store.Warnings(r.Context(), r.Actor(), detail.ID, store.WarningFilter{}, maxShownWarnings)
+	if err != nil {
 		return err
 	}
 	if detail.Type != monitor.MonitorHeartbeat {

@@ -52,16 +52,16 @@ func (r *request) loadCheck(s *monitorScreen) error {
 		result.Body = monitor.OutputText([]byte(result.Body), monitor.MaxFailedBody)
 		s.Results = append(s.Results, checkResult{result})
 	}
-	s.Facts = monitorFacts(s.Monitor)
+	s.Settings = checkSettings(s.Monitor)
 	return err
 }
 
-// monitorFacts returns the settings of a check that differ from the defaults.
-func monitorFacts(m monitor.Monitor) []frame.Fact {
+// checkSettings returns the settings of a check that differ from the defaults.
+func checkSettings(m monitor.Monitor) []frame.ShownSetting {
 	values := monitorValues(m)
 	t, _ := check.TypeOf(m.Type)
-	facts := frame.TypeFacts(t.Fields, values, m.Check.SecretFields)
-	add := func(label, value string) { facts = append(facts, frame.Fact{Label: label, Value: value}) }
+	shown := frame.ShownSettings(t.Fields, values, m.Check.SecretFields)
+	add := func(label, value string) { shown = append(shown, frame.ShownSetting{Label: label, Value: value}) }
 	english := i18n.English()
 	add("Interval", english.Duration(m.Interval))
 	add("Timeout", english.Duration(m.Check.Timeout))
@@ -74,10 +74,10 @@ func monitorFacts(m monitor.Monitor) []frame.Fact {
 	if n := m.Check.ConfirmFrom; n > 1 {
 		add("Locations that must agree on a failure", strconv.Itoa(n))
 	}
-	return facts
+	return shown
 }
 
-// loadFamily loads the parent and the children of a monitor. Those that the member cannot see are left out.
+// loadFamily loads the parent and the children of a monitor. Those that the member cannot see are omitted.
 func (r *request) loadFamily(m monitor.Monitor) (family []relative, err error) {
 	all, err := r.Store.MonitorFamily(r.Context(), r.Actor(), m)
 	for _, other := range all {

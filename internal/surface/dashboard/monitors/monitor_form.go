@@ -338,7 +338,7 @@ func (r *request) editMonitor() error {
 		s.Tag = s.Value("tag")
 		return r.showMonitorForm(http.StatusOK, s)
 	}
-	_, err = r.Store.ChangeMonitor(r.Context(), r.Actor(), s.Monitor.ID, change, frame.ShownVersion(s.Values))
+	_, err = r.Store.ChangeMonitor(r.Context(), r.Actor(), s.Monitor.ID, change, frame.UnchangedSince(s.Values))
 	switch {
 	case errors.Is(err, kernel.ErrPreconditionFailed):
 		s.Theirs = otherValues(s.Type, r.PostForm, monitorValues(s.Monitor))
@@ -355,18 +355,15 @@ func (r *request) editMonitor() error {
 // monitorFieldNames are the fields of the form, in their order, with words for them. Others are named by their labels.
 var monitorFieldNames = [][2]string{
 	{"name", "name"}, {"slug", "slug"}, {"schedule.kind", "kind of schedule"}, {"interval", "interval"},
-	{"schedule.expression", "schedule"},
-	{"schedule.time_zone", "time zone"}, {"grace", "grace"}, {"component_id", "component"},
-	{"down_status", "status while it is down"},
+	{"schedule.expression", "schedule"}, {"schedule.time_zone", "time zone"}, {"grace", "grace"},
+	{"component_id", "component"}, {"down_status", "status while it is down"},
 	{"failure_threshold", "number of checks"}, {"auto_incidents", "incidents"}, {"max_runtime", "longest run"},
-	{"max_runtime_action", "consequence of a run that takes too long"},
-	{"min_runtime", "shortest run"}, {"min_runtime_action", "consequence of a run that is too short"},
-	{"max_per_interval", "number of runs"},
+	{"max_runtime_action", "consequence of a run that takes too long"}, {"min_runtime", "shortest run"},
+	{"min_runtime_action", "consequence of a run that is too short"}, {"max_per_interval", "number of runs"},
 	{"max_per_interval_action", "consequence of a run too many"}, {"no_overlap", "consequence of runs that overlap"},
-	{"publish_output", "publication of output"}, {"tags", "list of tags"},
-	{"timeout", "timeout"}, {"slow_after", "duration after which a result is slow"},
-	{"recovery_threshold", "number of good results"}, {"confirm_from", "number of locations"},
-	{"parent_id", "monitor on which it depends"},
+	{"publish_output", "publication of output"}, {"tags", "list of tags"}, {"timeout", "timeout"},
+	{"slow_after", "duration after which a result is slow"}, {"recovery_threshold", "number of good results"},
+	{"confirm_from", "number of locations"}, {"parent_id", "monitor on which it depends"},
 }
 
 // otherValues describes the saved values that differ from the input.

@@ -9,12 +9,12 @@ import (
 )
 
 func TestConditionsHaveNames(t *testing.T) {
-	for _, c := range monitor.MonitorConditions {
-		if frame.ConditionName(c) == "" {
+	for _, c := range monitor.DisplayStates {
+		if frame.DisplayStateName(c) == "" {
 			t.Errorf("%s has no name", c)
 		}
 	}
-	if slices.Contains(monitor.MonitorConditions, "") || len(frame.ConditionNames) != len(monitor.MonitorConditions) {
+	if slices.Contains(monitor.DisplayStates, "") || len(frame.DisplayStateNames) != len(monitor.DisplayStates) {
 		t.Error("the conditions and their names differ")
 	}
 }

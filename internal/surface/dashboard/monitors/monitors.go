@@ -51,10 +51,10 @@ func (r *request) monitorsScreen(at *url.URL, chosen *frame.Form) (*monitorsScre
 	typed := at.Query()
 	query := store.MonitorQuery{
 		Search: typed.Get("search"), Page: typed.Get("page_slug"), Tag: typed.Get("tag"),
-		Condition: monitor.MonitorState(typed.Get("state")), Order: store.MonitorOrder(typed.Get("sort")),
+		DisplayState: monitor.MonitorState(typed.Get("state")), Order: store.MonitorOrder(typed.Get("sort")),
 		Type: monitor.MonitorType(typed.Get("type")),
 	}
-	if query.Condition != "" && !slices.Contains(monitor.MonitorConditions, query.Condition) ||
+	if query.DisplayState != "" && !slices.Contains(monitor.DisplayStates, query.DisplayState) ||
 		query.Type != "" && !slices.Contains(check.MonitorTypes(), query.Type) {
 		return nil, kernel.ErrNotFound
 	}
@@ -67,7 +67,8 @@ func (r *request) monitorsScreen(at *url.URL, chosen *frame.Form) (*monitorsScre
 		Form: frame.NewForm(typed), MonitorList: list, CanEdit: r.May(rights.MonitorChange), Here: at.RequestURI(),
 		Chosen: map[string]bool{},
 	}
-	s.Limited = query.Search != "" || query.Page != "" || query.Tag != "" || query.Type != "" || query.Condition != ""
+	s.Limited = query.Search != "" || query.Page != "" || query.Tag != "" || query.Type != "" ||
+		query.DisplayState != ""
 	shown := url.Values{}
 	for _, name := range []string{"search", "page_slug", "tag", "type", "state", "sort"} {
 		if text := typed.Get(name); text != "" {
@@ -75,13 +76,13 @@ func (r *request) monitorsScreen(at *url.URL, chosen *frame.Form) (*monitorsScre
 		}
 	}
 	s.Pager = frame.NewPager(frame.MonitorsPath, shown, rows, len(list.Monitors), list.Total)
-	for _, c := range monitor.MonitorConditions {
+	for _, c := range monitor.DisplayStates {
 		s.All += list.Counts[c]
 		s.Tabs = append(s.Tabs, monitorTab{
-			frame.ConditionName(c), tabPath(shown, c), list.Counts[c], query.Condition == c,
+			frame.DisplayStateName(c), tabPath(shown, c), list.Counts[c], query.DisplayState == c,
 		})
 	}
-	s.Tabs = slices.Insert(s.Tabs, 0, monitorTab{"All", tabPath(shown, ""), s.All, query.Condition == ""})
+	s.Tabs = slices.Insert(s.Tabs, 0, monitorTab{"All", tabPath(shown, ""), s.All, query.DisplayState == ""})
 	pages := []frame.Option{{Label: "All pages"}}
 	for _, p := range list.Pages {
 		pages = append(pages, frame.Option{Value: p.Slug, Label: p.Name})
@@ -186,11 +187,11 @@ func (r *request) changeMonitors() error {
 	return r.Redirect(next)
 }
 
-// changeChosen changes the monitors that were chosen. Those that were deleted meanwhile are left out.
+// changeChosen changes the monitors that were chosen. Those that were deleted meanwhile are omitted.
 func (r *request) changeChosen(ch monitor.MonitorChange) error {
 	for _, id := range chosenMonitors(r.PostForm) {
-		if _, err := r.Store.ChangeMonitor(r.Context(), r.Actor(), id, ch); err != nil &&
-			!errors.Is(err, kernel.ErrNotFound) {
+		_, err := r.Store.ChangeMonitor(r.Context(), r.Actor(), id, ch)
+		if err != nil && !errors.Is(err, kernel.ErrNotFound) {
 			return err
 		}
 	}
@@ -205,7 +206,7 @@ func monitorsNext(next string) string {
 	return next
 }
 
-// loadChosen loads the monitors that were chosen. Those that were deleted meanwhile are left out.
+// loadChosen loads the monitors that were chosen. Those that were deleted meanwhile are omitted.
 func (r *request) loadChosen(typed url.Values) (all []monitor.Monitor, err error) {
 	for _, id := range chosenMonitors(typed) {
 		m, err := r.Store.Monitor(r.Context(), r.Actor(), id)
@@ -228,7 +229,9 @@ type deleteMonitorsScreen struct {
 
 // Down reports whether one of the monitors is down.
 func (s deleteMonitorsScreen) Down() bool {
-	return slices.ContainsFunc(s.Monitors, func(m monitor.Monitor) bool { return m.Condition() == monitor.MonitorDown })
+	return slices.ContainsFunc(s.Monitors, func(m monitor.Monitor) bool {
+		return m.DisplayState() == monitor.MonitorDown
+	})
 }
 
 // Jobs reports whether jobs ping one of the monitors.

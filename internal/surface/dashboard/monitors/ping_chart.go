@@ -131,7 +131,7 @@ func (r *request) setInterval() error {
 		func(c *monitor.MonitorConfig) error {
 			c.Reschedule(time.Duration(seconds)*time.Second, schedule.Cron{})
 			return nil
-		}, frame.ShownVersion(r.PostForm))
+		}, frame.UnchangedSince(r.PostForm))
 	if err != nil {
 		return err
 	}

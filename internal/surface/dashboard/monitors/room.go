@@ -9,9 +9,9 @@ import (
 	"github.com/allswell/allswell/internal/surface/web"
 )
 
-// Screens are the screens of the room, with what they share.
+// Screens has what the screens of the room share.
 type Screens struct {
-	Tests *web.CheckTester // checks what people try before they save it; nil: nothing can be tested
+	Tests *web.CheckTester // runs checks that are tested before they are saved; nil: no tests
 }
 
 // request is a request for a screen of this room.
@@ -27,7 +27,7 @@ var templateFiles embed.FS
 
 var templates = frame.ParseTemplates(templateFiles, template.FuncMap{
 	"typeName": monitorTypeName, "target": monitorTarget,
-	"conditionName": frame.ConditionName, "conditionTone": frame.ConditionTone,
+	"stateName": frame.DisplayStateName, "stateTone": frame.DisplayStateTone,
 })
 
 // Room returns the room for the frame.

@@ -42,8 +42,8 @@ var intervals = []struct {
 	label  string
 }{
 	{time.Minute, "every minute"}, {5 * time.Minute, "every 5 minutes"}, {15 * time.Minute, "every 15 minutes"},
-	{time.Hour, "every hour"},
-	{6 * time.Hour, "every 6 hours"}, {24 * time.Hour, "every day"}, {7 * 24 * time.Hour, "every week"},
+	{time.Hour, "every hour"}, {6 * time.Hour, "every 6 hours"}, {24 * time.Hour, "every day"},
+	{7 * 24 * time.Hour, "every week"},
 }
 
 // showMonitorStep shows the fourth step, with the result of a test if there is one.

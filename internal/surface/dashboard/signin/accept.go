@@ -21,9 +21,9 @@ type acceptScreen struct {
 	SignedInAs string // e-mail address of another account that is signed in; "": none
 	Fields     []frame.Field
 
-	Provider     string // at which the invited person can sign in
-	ProviderLink string // "": none
-	NoPassword   bool   // the person has to sign in there
+	Provider     string // name of the identity provider at which the invited person can sign in
+	ProviderLink string // its URL; "": there is no provider
+	NoPassword   bool   // the person has to sign in at the provider
 }
 
 // findInvitation looks up the invitation with the code of a form.
@@ -46,7 +46,7 @@ func (r *request) findInvitation(values url.Values) (*acceptScreen, error) {
 // showAccept shows an invitation.
 func (r *request) showAccept() error {
 	s, err := r.findInvitation(r.URL.Query())
-	// the sign-in has accepted it
+	// The sign-in has accepted the invitation, so its code is not valid any more.
 	if errors.Is(err, errBadCode) && r.SignedIn.ID != "" && r.URL.Query().Has("signed_in") {
 		return r.Redirect(frame.Path)
 	}
@@ -64,7 +64,7 @@ func (r *request) showAcceptForm(status int, s *acceptScreen) error {
 	}
 	switch {
 	case r.SignedIn.ID != "" || s.NoPassword: // a button is enough, or nothing can be accepted
-	default: // the same whether the address has an account, which is nobody else's business
+	default: // the form must not reveal whether the address has an account
 		s.Fields = []frame.Field{
 			s.Draw(frame.Field{
 				Name: "password", Label: "Password", Type: "password", Autocomplete: "current-password",
@@ -83,7 +83,7 @@ func (r *request) showAcceptForm(status int, s *acceptScreen) error {
 	return r.Show(status, "accept", "Join "+s.Workspace, s)
 }
 
-// accept makes the invited person a member, in the account of the invited address alone, and signs in.
+// accept makes the invited person a member and signs in. The account is always the one with the invited address.
 func (r *request) accept() error {
 	s, err := r.findInvitation(r.PostForm)
 	if err != nil {
@@ -101,7 +101,7 @@ func (r *request) accept() error {
 		}
 		by.UserID = r.SignedIn.User.ID
 		if r.SignedIn.Method == account.SignInProxy {
-			by.Method = r.SignedIn.Method // the new session is of no use without the proxy either
+			by.Method = r.SignedIn.Method // the new session depends on the proxy, too
 		}
 	default:
 		by, err = r.readAcceptance(s)
@@ -134,7 +134,7 @@ func (r *request) readAcceptance(s *acceptScreen) (store.Acceptance, error) {
 	return r.proveAccount(s)
 }
 
-// newAccount returns a new account. What is wrong is answered as proveAccount does, and counts as an attempt.
+// newAccount returns a new account. It reports errors like proveAccount, and counts them as attempts.
 func (r *request) newAccount(s *acceptScreen, n account.NewUser) (store.Acceptance, error) {
 	if password.Check(s.Value("password"), n.Name, n.Email) != nil {
 		_, err := r.checkPassword(s.Email, "password", s.Value("password"))
@@ -145,7 +145,7 @@ func (r *request) newAccount(s *acceptScreen, n account.NewUser) (store.Acceptan
 	return store.Acceptance{Name: n.Name, PasswordHash: hash}, err
 }
 
-// proveAccount checks the password, and the second factor, of the account that the invited address has.
+// proveAccount checks the password and the second factor of the account with the invited address.
 func (r *request) proveAccount(s *acceptScreen) (store.Acceptance, error) {
 	hash, err := r.checkPassword(s.Email, "password", s.Value("password"))
 	by := store.Acceptance{UserID: s.UserID, PasswordHash: hash}
@@ -160,7 +160,7 @@ func (r *request) proveAccount(s *acceptScreen) (store.Acceptance, error) {
 	return by, r.factorError("second_factor", err)
 }
 
-// sameRefusal replaces the message that a password is wrong with errNotAccepted.
+// sameRefusal replaces the message wrongPassword with errNotAccepted.
 func sameRefusal(err error) error {
 	var bad *kernel.ValidationError
 	if !errors.As(err, &bad) || len(bad.Problems) != 1 || bad.Problems[0].Field != "password" ||
@@ -172,12 +172,12 @@ func sameRefusal(err error) error {
 	return same.Err()
 }
 
-// wrongPassword is the message on a password that is not the account's.
+// wrongPassword is the message about a wrong password.
 const wrongPassword = "The password is wrong."
 
-// checkPassword is for visitors with a session or a one-time code. It counts an attempt, checks the password of the
-// account with an e-mail address, and returns its hash. It returns a *kernel.ValidationError for a field if the
-// password is wrong, or there were too many attempts.
+// checkPassword counts an attempt, checks the password of the account with an e-mail address, and returns its hash. It
+// is for visitors with a session or a one-time code. If the password is wrong, or there were too many attempts, the
+// error is a *kernel.ValidationError on the field name.
 func (r *request) checkPassword(email, name, typed string) (hash string, err error) {
 	var bad kernel.ValidationError
 	refuse := func(_ int, message string, args ...any) error {

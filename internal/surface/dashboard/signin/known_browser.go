@@ -63,7 +63,7 @@ func (k knownBrowsers) find(passwordHash string, now time.Time) (id string) {
 	return ""
 }
 
-// knownBrowsers reads the cookie. What is not well-formed is left out.
+// knownBrowsers reads the cookie. Malformed parts are ignored.
 func (r *request) knownBrowsers() (k knownBrowsers) {
 	found, err := r.Cookie(r.SessionCookie.Name + "-known")
 	if err != nil {
@@ -95,7 +95,7 @@ func (r *request) rememberBrowser(passwordHash string) {
 	}
 	http.SetCookie(r.W, &http.Cookie{
 		Name: r.SessionCookie.Name + "-known", Value: strings.Join(marks, "~"), Path: "/",
-		MaxAge:   int(knownBrowserAge.Seconds()),
-		HttpOnly: true, Secure: r.SessionCookie.Secure, SameSite: http.SameSiteLaxMode,
+		MaxAge: int(knownBrowserAge.Seconds()), HttpOnly: true, Secure: r.SessionCookie.Secure,
+		SameSite: http.SameSiteLaxMode,
 	})
 }

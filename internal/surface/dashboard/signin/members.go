@@ -78,9 +78,9 @@ func (r *request) listMembers(status int, s *membersScreen) error {
 			m, r.SignedIn.Role.Includes(m.Role), r.roleOptions(m.Role), s.LimitTo.WithLimit(m.Limit),
 		})
 	}
-	if s.Invitations, _, err = r.Store.Invitations(
-		r.Context(), r.Actor(), store.Pagination{Page: 1, PerPage: account.MaxInvitations},
-	); err != nil {
+	s.Invitations, _, err = r.Store.Invitations(r.Context(), r.Actor(),
+		store.Pagination{Page: 1, PerPage: account.MaxInvitations})
+	if err != nil {
 		return err
 	}
 	s.Fields = []frame.Field{

@@ -210,8 +210,8 @@ func (r *request) renamePasskey() error {
 
 // removePasskey removes a passkey. It is no error if the passkey does not exist.
 func (r *request) removePasskey() error {
-	if err := r.Store.RemovePasskey(r.Context(), r.Actor(), r.PathValue("passkey")); err != nil &&
-		!errors.Is(err, kernel.ErrNotFound) {
+	err := r.Store.RemovePasskey(r.Context(), r.Actor(), r.PathValue("passkey"))
+	if err != nil && !errors.Is(err, kernel.ErrNotFound) {
 		return err
 	}
 	return r.Redirect(accountPath)

@@ -20,7 +20,7 @@ type Config struct {
 	SendMail func(ctx context.Context, to, subject, text string) error
 }
 
-// Screens are the screens of the room, with what they share.
+// Screens has what the screens of the room share.
 type Screens struct {
 	Config
 	frame *frame.Frame
@@ -81,11 +81,11 @@ var failures = []frame.FailureRow{
 			return frame.Failure{Status: http.StatusForbidden, Title: "You cannot sign in", Text: identity.Error()}
 		},
 	},
-	frame.FailsAs(errBadCode, http.StatusNotFound, "This link is not valid any more",
+	frame.FixedFailure(errBadCode, http.StatusNotFound, "This link is not valid any more",
 		"It works once, and for a limited time. Ask the person who sent it for a new one. "+
 			"On the server, the command allswell setup-link prints a new link for the first account, and allswell "+
 			"user reset EMAIL one for a new password."),
-	frame.FailsAs(errByProxy, http.StatusForbidden, "Not with this sign-in",
+	frame.FixedFailure(errByProxy, http.StatusForbidden, "Not with this sign-in",
 		"The reverse proxy has signed you in, so you cannot change passkeys, authenticator apps or recovery codes "+
 			"here. If you have a password, sign out, and sign in with it first."),
 }

@@ -39,9 +39,9 @@ func (r *request) setUp() error {
 		return r.showAccount(http.StatusUnprocessableEntity, f)
 	}
 	var err error
-	if n.PasswordHash, err = password.Hash(
-		r.Context(), r.asker(frame.Attempter{Account: n.Email, Proven: true}), f.Value("password"),
-	); err != nil {
+	n.PasswordHash, err = password.Hash(r.Context(), r.asker(frame.Attempter{Account: n.Email, Proven: true}),
+		f.Value("password"))
+	if err != nil {
 		return err
 	}
 	secret, err := r.Store.SetUp(r.Context(), f.Value("code"), n, r.Browser())

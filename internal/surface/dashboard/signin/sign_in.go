@@ -171,8 +171,8 @@ func (r *request) endPrevious() {
 	if r.SignedIn.ID == "" {
 		return
 	}
-	if err := r.Store.EndSession(r.Context(), r.Actor(), r.SignedIn.ID); err != nil &&
-		!errors.Is(err, kernel.ErrNotFound) {
+	err := r.Store.EndSession(r.Context(), r.Actor(), r.SignedIn.ID)
+	if err != nil && !errors.Is(err, kernel.ErrNotFound) {
 		r.Log.WarnContext(r.Context(), "the previous session could not be ended", "session", r.SignedIn.ID, "error",
 			err)
 	}
@@ -208,8 +208,8 @@ func (r *request) addSignOutLinks(s *signInScreen) {
 // signOut ends the session.
 func (r *request) signOut() error {
 	if r.SignedIn.ID != "" {
-		if err := r.Store.EndSession(r.Context(), r.Actor(), r.SignedIn.ID); err != nil &&
-			!errors.Is(err, kernel.ErrNotFound) {
+		err := r.Store.EndSession(r.Context(), r.Actor(), r.SignedIn.ID)
+		if err != nil && !errors.Is(err, kernel.ErrNotFound) {
 			return err
 		}
 	}

@@ -76,8 +76,7 @@ type oidcFlow struct {
 func (r *request) flowCookie(value string, maxAge int) *http.Cookie {
 	return &http.Cookie{
 		Name: r.SessionCookie.Name + "-oidc", Value: value, Path: "/", MaxAge: maxAge, HttpOnly: true,
-		Secure:   r.SessionCookie.Secure,
-		SameSite: http.SameSiteLaxMode,
+		Secure: r.SessionCookie.Secure, SameSite: http.SameSiteLaxMode,
 	}
 }
 

@@ -66,14 +66,14 @@ type updateForm struct {
 	Preview        *incidentPreview
 }
 
-// EditForm is the form of the title and the impact.
+// editForm is the form of the title and the impact.
 type editForm struct {
 	*frame.Form
 	Seen          string
 	Title, Impact frame.Field
 }
 
-// incidentForms are the two forms of the screen of an incident, with the input of one of them.
+// incidentForms are the forms of the screen of an incident. At most one of them has input.
 type incidentForms struct {
 	update, edit, merge *frame.Form // nil: nothing was typed
 
@@ -100,9 +100,8 @@ func (r *request) answerIncident(status int, i store.ListedIncident, forms incid
 	if s.Log, err = r.objectLog(ids); err != nil {
 		return err
 	}
-	if s.Notes, _, err = r.Store.IncidentNotes(
-		r.Context(), r.Actor(), i.ID, store.Pagination{Page: 1, PerPage: maxNotes},
-	); err != nil {
+	s.Notes, _, err = r.Store.IncidentNotes(r.Context(), r.Actor(), i.ID, store.Pagination{Page: 1, PerPage: maxNotes})
+	if err != nil {
 		return err
 	}
 	postmortem, err := r.postmortem(i.ID)
@@ -312,7 +311,7 @@ func (r *request) editIncident() error {
 // publishIncident publishes a draft.
 func (r *request) publishIncident() error {
 	i, err := r.Store.PublishIncident(r.Context(), r.Actor(), r.PathValue("incident"),
-		frame.NotifiesNobody(frame.NewForm(r.PostForm)))
+		frame.NewForm(r.PostForm).NotifiesNobody())
 	if err != nil {
 		return err
 	}

@@ -83,9 +83,9 @@ func readAffected(f *frame.Form, components []statuspage.Component) (affected []
 	return affected
 }
 
-// notifiesNobodyOfPast is NotifiesNobody, except that nobody is notified of what is over unless that was chosen.
+// notifiesNobodyOfPast reports whether an update notifies nobody: by default that is so if what it describes is over.
 func notifiesNobodyOfPast(f *frame.Form, over bool) bool {
-	return frame.NotifiesNobody(f) || over && f.Value("notify") != "true"
+	return f.NotifiesNobody() || over && f.Value("notify") != "true"
 }
 
 // drawPastFields returns the fields of the times of an incident that is recorded later, in the zone of a page.
@@ -191,9 +191,8 @@ func (r *request) createIncident() error {
 	}
 	i := statuspage.Incident{
 		PageID: page.ID, Title: strings.TrimSpace(f.Value("title")), Impact: kernel.Impact(f.Value("impact")),
-		State: statuspage.IncidentState(f.Value("state")),
-		Draft: f.Value("action") == actionDraft, Affected: readAffected(f, components),
-		CreatedAt:  f.Moment("began_at", page.Location(), r.Now()),
+		State: statuspage.IncidentState(f.Value("state")), Draft: f.Value("action") == actionDraft,
+		Affected: readAffected(f, components), CreatedAt: f.Moment("began_at", page.Location(), r.Now()),
 		ResolvedAt: f.Moment("resolved_at", page.Location(), r.Now()),
 	}
 	first := statuspage.IncidentUpdate{

@@ -50,8 +50,7 @@ func (r *request) answerIncidentUpdate(status int, f *frame.Form, conflict bool)
 	}
 	s := incidentUpdateScreen{
 		Form: f, Incident: i, Path: updatePath(u), Tag: f.Version("tag", kernel.EntityTag(u), conflict),
-		Conflict: conflict,
-		Entry:    newTimelineEntry(u.Message, u.System, u.CreatedAt),
+		Conflict: conflict, Entry: newTimelineEntry(u.Message, u.System, u.CreatedAt),
 	}
 	s.Message = f.Draw(frame.Field{
 		Name: "message", Label: "Message", Type: "textarea", Rows: 8, Focus: true,
@@ -69,7 +68,7 @@ func (r *request) editIncidentUpdate() error {
 		return err
 	}
 	_, err = r.Store.EditUpdate(r.Context(), r.Actor(), incident, u.ID, readTextInPlaceOf(f, u.Message, "message"),
-		frame.ShownVersion(f.Values))
+		frame.UnchangedSince(f.Values))
 	switch {
 	case f.Refused(err):
 		return r.answerIncidentUpdate(http.StatusUnprocessableEntity, f, false)
@@ -84,7 +83,7 @@ func (r *request) editIncidentUpdate() error {
 // deleteIncidentUpdate deletes an update, unless somebody else has changed it since the form was shown.
 func (r *request) deleteIncidentUpdate() error {
 	incident, id := r.PathValue("incident"), r.PathValue("update")
-	err := r.Store.DeleteUpdate(r.Context(), r.Actor(), incident, id, frame.ShownVersion(r.PostForm))
+	err := r.Store.DeleteUpdate(r.Context(), r.Actor(), incident, id, frame.UnchangedSince(r.PostForm))
 	if errors.Is(err, kernel.ErrPreconditionFailed) {
 		return r.answerIncidentUpdate(http.StatusConflict, nil, true)
 	}

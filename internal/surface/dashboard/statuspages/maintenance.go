@@ -140,8 +140,8 @@ func (r *request) updateMaintenance() error {
 	if err := write(&u); err != nil {
 		return err
 	}
-	if last := len(m.Updates) - 1; last >= 0 && seen != resource.MaintenanceRevision(m.Maintenance) &&
-		m.State == u.State {
+	last := len(m.Updates) - 1
+	if last >= 0 && seen != resource.MaintenanceRevision(m.Maintenance) && m.State == u.State {
 		if l := m.Updates[last]; l.Message == u.Message || u.Message == "" && l.System.Kind != "" {
 			return r.Redirect(frame.Path + "/maintenances/" + m.ID) // the form was sent twice
 		}

@@ -14,7 +14,7 @@ import (
 // maxLogEntries is the number of audit entries that the screen of an object shows.
 const maxLogEntries = 50
 
-// ObjectLog returns the changes of an object and its updates.
+// objectLog returns the newest changes of the objects with these ids: an incident or a maintenance, and its updates.
 func (r *request) objectLog(ids []string) (log frame.ObjectLog, err error) {
 	entries, more, err := r.Store.ObjectLog(r.Context(), r.Actor(), ids, maxLogEntries)
 	log = frame.ObjectLog{More: more, Authors: map[string]string{}}

@@ -88,7 +88,7 @@ func (r *request) changePageAccess() error {
 	s := &pageAccessScreen{Form: frame.NewForm(r.PostForm), PageHead: h}
 	ch, err := r.readAccessChange(s.Form)
 	if err == nil {
-		s.Page, err = r.Store.ChangePageAccess(r.Context(), r.Actor(), h.Page.Slug, ch, frame.ShownVersion(s.Values))
+		s.Page, err = r.Store.ChangePageAccess(r.Context(), r.Actor(), h.Page.Slug, ch, frame.UnchangedSince(s.Values))
 	}
 	switch {
 	case errors.Is(err, kernel.ErrPreconditionFailed):

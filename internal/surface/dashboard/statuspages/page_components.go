@@ -264,7 +264,6 @@ func optionsOfGroups(groups []statuspage.Group) (all []frame.Option) {
 
 var groupScreens = checkedScreens(objectScreens[statuspage.Group]{
 	Resource: resource.Group, objects: (*store.Store).Groups,
-	list:     func(p statuspage.Page) string { return frame.PagePath(p) + "/components" },
-	lines:    [][]string{{"name"}, {"slug"}},
-	deletion: "Its components stay, in no group.",
+	list:  func(p statuspage.Page) string { return frame.PagePath(p) + "/components" },
+	lines: [][]string{{"name"}, {"slug"}}, deletion: "Its components stay, in no group.",
 })

@@ -224,7 +224,7 @@ func (r *request) changePage() error {
 	}
 	s := &pageSettingsScreen{Form: frame.NewForm(r.PostForm), PageHead: h}
 	p, err := r.Store.ChangePage(r.Context(), r.Actor(), h.Page.Slug, readPage(h.Page, r.PostForm),
-		frame.ShownVersion(s.Values))
+		frame.UnchangedSince(s.Values))
 	if errors.Is(err, kernel.ErrPreconditionFailed) {
 		s.SavedMeanwhile = pageValues(h.Page)
 		return r.showPageForm(http.StatusConflict, s)

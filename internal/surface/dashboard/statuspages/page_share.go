@@ -50,7 +50,6 @@ func shareSnippets(p statuspage.Page, address string) []shareSnippet {
 				`loading="lazy"></iframe>`, at, name)},
 		{"Badge in HTML", "", fmt.Sprintf(`<a href="%s"><img src="%[1]s/badge.svg" alt="Status of %s"></a>`, at, name)},
 		{"Badge in Markdown", "For a README.", fmt.Sprintf("[![Status](%s/badge.svg)](%[1]s)", address)},
-		{"Atom feed", "", address + "/history.atom"},
-		{"Calendar of maintenance", "", address + "/history.ics"},
+		{"Atom feed", "", address + "/history.atom"}, {"Calendar of maintenance", "", address + "/history.ics"},
 	}
 }

@@ -111,12 +111,12 @@ func (r *request) writePostmortem() error {
 			action == actionPublish || p.Published && action != actionUnpublish
 		return nil
 	}
-	cond := frame.ShownVersion(f.Values)
+	cond := frame.UnchangedSince(f.Values)
 	if f.Value("tag") == "none" {
 		cond = kernel.Precondition{New: true}
 	}
 	incident := r.PathValue("incident")
-	_, _, err := r.Store.PutPostmortem(r.Context(), r.Actor(), incident, change, frame.NotifiesNobody(f), cond)
+	_, _, err := r.Store.PutPostmortem(r.Context(), r.Actor(), incident, change, f.NotifiesNobody(), cond)
 	switch {
 	case f.Refused(err):
 		return r.answerPostmortem(http.StatusUnprocessableEntity, f, false)
@@ -132,7 +132,7 @@ func (r *request) writePostmortem() error {
 // shown.
 func (r *request) deletePostmortem() error {
 	incident := r.PathValue("incident")
-	err := r.Store.DeletePostmortem(r.Context(), r.Actor(), incident, frame.ShownVersion(r.PostForm))
+	err := r.Store.DeletePostmortem(r.Context(), r.Actor(), incident, frame.UnchangedSince(r.PostForm))
 	if errors.Is(err, kernel.ErrPreconditionFailed) {
 		return r.answerPostmortem(http.StatusConflict, nil, true)
 	}

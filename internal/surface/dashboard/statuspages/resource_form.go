@@ -62,7 +62,7 @@ type objectScreen struct {
 	New, Conflict                        bool
 }
 
-// place loads what the objects of the path are in.
+// place loads what surrounds the objects: their page, if they are on one, and the options of their fields.
 func (o objectScreens[T]) place(r *request) (p objectPlace, err error) {
 	p.zone = time.UTC
 	if o.OnPage {
@@ -104,12 +104,12 @@ func (o objectScreens[T]) form(f *frame.Form, p objectPlace, path string) object
 	return out
 }
 
-// NewForm returns the form of a new object in a list.
+// newForm returns the empty form that adds an object to a list.
 func (o objectScreens[T]) newForm(p objectPlace) objectForm {
 	return o.form(frame.NewForm(url.Values{}), p, p.List)
 }
 
-// create creates an object. refused is the form, if it was refused.
+// create creates an object. If the input is invalid, it returns the form with the messages, and no error.
 func (o objectScreens[T]) create(r *request, p objectPlace) (refused *frame.Form, err error) {
 	var begin T
 	f := frame.NewForm(r.PostForm)
@@ -195,7 +195,7 @@ func (o objectScreens[T]) save(r *request) error {
 	f := frame.NewForm(r.PostForm)
 	_, err = o.objects(r.Store).Change(r.Context(), r.Actor(), "", o.ID(object),
 		o.ReadForm(object, f.Values, p.zone, r.Now()),
-		frame.ShownVersion(f.Values))
+		frame.UnchangedSince(f.Values))
 	switch {
 	case f.Refused(err):
 		return o.answer(r, http.StatusUnprocessableEntity, p, object, f)

@@ -13,7 +13,7 @@ import (
 	"github.com/allswell/allswell/internal/surface/dashboard/frame"
 )
 
-// Screens are the screens of the room, with what they share.
+// Screens has what the screens of the room share.
 type Screens struct {
 	// VerifyDomain checks the domain of a page now. Nil: nothing is checked.
 	VerifyDomain func(
@@ -41,8 +41,8 @@ func (s *Screens) Room() frame.Room {
 
 // failures are the errors that only this room returns.
 var failures = []frame.FailureRow{
-	frame.FailsAs(errBadMove, http.StatusBadRequest, "Nothing was moved",
+	frame.FixedFailure(errBadMove, http.StatusBadRequest, "Nothing was moved",
 		"A component or a group moves up or down. Please go back and try again."),
-	frame.FailsAs(errOrderChanged, http.StatusConflict, "Nothing was moved",
+	frame.FixedFailure(errOrderChanged, http.StatusConflict, "Nothing was moved",
 		"Somebody else has changed the order meanwhile. Reload to see it, and move again."),
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/allswell/allswell/internal/surface/dashboard/frame"
 )
 
-// Screens are the screens of the room, with what they share.
+// Screens has what the screens of the room share.
 type Screens struct {
 	// CheckTarget returns a *kernel.ValidationError if no message is sent to a valid target. Nil: all are accepted.
 	CheckTarget func(ctx context.Context, channel audience.Channel, target string) error

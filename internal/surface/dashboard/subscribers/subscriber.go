@@ -90,7 +90,7 @@ func (r *request) answerSubscriber(status int, f *frame.Form, sub audience.Subsc
 func (r *request) editSubscriber() error {
 	f := frame.NewForm(r.PostForm)
 	slug, id := r.PathValue("page"), r.PathValue("subscriber")
-	_, err := r.Store.ChangeSubscriber(r.Context(), r.Actor(), slug, id, frame.ShownVersion(f.Values),
+	_, err := r.Store.ChangeSubscriber(r.Context(), r.Actor(), slug, id, frame.UnchangedSince(f.Values),
 		func(s *audience.Subscriber) error {
 			if f.Values.Has("warnings") {
 				s.Warnings = f.Value("warnings") == "true"

@@ -175,8 +175,8 @@ func (r *request) addSubscriber() error {
 	s := &subscribersScreen{Form: frame.NewForm(r.PostForm), PageHead: h}
 	n, err := audience.NewSubscriber{
 		Channel: audience.Channel(s.Value("channel")), Target: strings.TrimSpace(s.Value("target")),
-		Confirmed:  s.Value("confirmed") == "true",
-		Components: s.Values["components"], Warnings: s.Value("warnings") == "true",
+		Confirmed: s.Value("confirmed") == "true", Components: s.Values["components"],
+		Warnings: s.Value("warnings") == "true",
 	}.Check()
 	if err == nil && r.CheckTarget != nil {
 		err = r.CheckTarget(r.Context(), n.Channel, n.Target)

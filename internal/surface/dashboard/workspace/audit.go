@@ -159,10 +159,10 @@ func auditVerb(e kernel.AuditEntry) string {
 	}
 	words := map[kernel.AuditAction]string{
 		kernel.AuditCreate: "created", kernel.AuditUpdate: "changed", kernel.AuditDelete: "deleted",
-		kernel.AuditRotate: "renewed the secret of",
-		kernel.AuditRevoke: "revoked", kernel.AuditRetry: "sent again", kernel.AuditConfirm: "confirmed",
-		kernel.AuditResume: "resumed", kernel.AuditTest: "sent a test message to", kernel.AuditExport: "downloaded",
-		kernel.AuditImport: "imported subscribers of", kernel.AuditAcknowledge: "acknowledged",
+		kernel.AuditRotate: "renewed the secret of", kernel.AuditRevoke: "revoked", kernel.AuditRetry: "sent again",
+		kernel.AuditConfirm: "confirmed", kernel.AuditResume: "resumed", kernel.AuditTest: "sent a test message to",
+		kernel.AuditExport: "downloaded", kernel.AuditImport: "imported subscribers of",
+		kernel.AuditAcknowledge: "acknowledged",
 	}
 	if word, ok := words[e.Action]; ok {
 		return word
@@ -212,8 +212,7 @@ func (r *request) exportAudit() error {
 		Row: func(e kernel.AuditEntry) []string {
 			return []string{
 				e.ID, kernel.FormatTime(e.At), string(e.Actor.Kind), e.Actor.ID, e.Actor.Name, e.Actor.Address,
-				string(e.Action),
-				string(e.Object.Kind), e.Object.ID, e.Object.Name, string(e.Before), string(e.After),
+				string(e.Action), string(e.Object.Kind), e.Object.ID, e.Object.Name, string(e.Before), string(e.After),
 			}
 		},
 		ID: func(e kernel.AuditEntry) string { return e.ID },

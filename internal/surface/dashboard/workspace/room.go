@@ -11,7 +11,7 @@ import (
 	"github.com/allswell/allswell/internal/surface/dashboard/frame"
 )
 
-// Screens are the screens of the room, with what they share.
+// Screens has what the screens of the room share.
 type Screens struct {
 	Process   Process
 	pings     rate
@@ -45,6 +45,6 @@ func (s *Screens) Room() frame.Room {
 
 // failures are the errors that only this room returns.
 var failures = []frame.FailureRow{
-	frame.FailsAs(errBackupRunning, http.StatusConflict, "One backup at a time",
+	frame.FixedFailure(errBackupRunning, http.StatusConflict, "One backup at a time",
 		"Somebody is downloading a backup. Please try again when it is done."),
 }

@@ -70,11 +70,12 @@ func (s *searchScreen) add(name string, hits []searchHit) {
 
 func monitorHits(all []store.MonitorListEntry) (hits []searchHit) {
 	for _, m := range all {
-		detail := frame.ConditionName(m.Condition())
+		detail := frame.DisplayStateName(m.DisplayState())
 		if m.PageName != "" {
 			detail += " · " + m.PageName
 		}
-		hits = append(hits, searchHit{m.Name, detail, frame.MonitorsPath + "/" + m.ID, frame.ConditionTone(m.Monitor)})
+		path := frame.MonitorsPath + "/" + m.ID
+		hits = append(hits, searchHit{m.Name, detail, path, frame.DisplayStateTone(m.Monitor)})
 	}
 	return hits
 }

@@ -107,9 +107,8 @@ type Badge struct {
 	tone           *kernel.Tone
 }
 
-// Badge returns the badge of a component; "" is the page itself. If outdated is
-// set, the status is unknown, because a badge has no space for its age. ok is
-// false if the page has no such component.
+// Badge returns the badge of a component; "" is the page itself. If outdated is set, the status is unknown, because a
+// badge has no space for its age. ok is false if the page has no such component.
 func (f Set) Badge(component string, o Options, outdated bool) (b Badge, ok bool) {
 	s := f.page
 	if component != "" {

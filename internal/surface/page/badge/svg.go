@@ -32,9 +32,8 @@ const (
 	corner  = 3
 )
 
-// SVG returns the badge as an image in the flat style of shields.io, and the style
-// sheet that it contains, or "". The Content-Security-Policy of the
-// image has to allow the style sheet.
+// SVG returns the badge as an image in the flat style of shields.io, and the style sheet that it contains, or "". The
+// Content-Security-Policy of the image has to allow the style sheet.
 func (b Badge) SVG(theme string) (svg []byte, style string) {
 	label, message := lightLabel, lightMessage(b.tone)
 	switch theme {
@@ -65,8 +64,7 @@ func (b Badge) SVG(theme string) (svg []byte, style string) {
 	return []byte(d.String()), style
 }
 
-// darkStyle returns a style sheet with the dark colours for readers who prefer
-// them.
+// darkStyle returns a style sheet with the dark colours for readers who prefer them.
 func darkStyle(t *kernel.Tone) string {
 	label, on := darkLabel, darkMessage(t)
 	return fmt.Sprintf("@media(prefers-color-scheme:dark){.a{fill:%s}.b{fill:%s}.c{fill:%s}.d{fill:%s}}",
@@ -79,9 +77,8 @@ type textBox struct {
 	x, width          int
 }
 
-// writeText writes a text in the middle of its box. textLength makes it
-// fit whichever font the reader has; in scripts whose letters join, the letters are
-// stretched and not spaced.
+// writeText writes a text in the middle of its box. textLength makes it fit whichever font the reader has; in scripts
+// whose letters join, the letters are stretched and not spaced.
 func writeText(d *strings.Builder, b textBox) {
 	extra := ""
 	if strings.ContainsFunc(b.text, func(r rune) bool { return glyphWidth(r) == 0 || !isMeasured(r) }) {
@@ -105,13 +102,11 @@ func xmlText(s string) string {
 	return out.String()
 }
 
-// glyphs are the widths of the characters from space to tilde in Verdana of 11
-// pixels, in tenths of a pixel.
+// glyphs are the widths of the characters from space to tilde in Verdana of 11 pixels, in tenths of a pixel.
 var glyphs = [...]uint8{
 	39, 43, 51, 90, 70, 118, 80, 30, 50, 50, 70, 90, 40, 50, 40, 50, 70, 70, 70, 70, 70, 70, 70, 70, 70, 70, 50, 50, 90,
-	90, 90, 60,
-	110, 75, 75, 77, 85, 70, 63, 85, 83, 46, 50, 76, 61, 93, 82, 87, 66, 87, 77, 75, 68, 81, 75, 109, 75, 68, 75, 50,
-	50, 50, 90, 70,
+	90, 90, 60, 110, 75, 75, 77, 85, 70, 63, 85, 83, 46, 50, 76, 61, 93, 82, 87, 66, 87, 77, 75, 68, 81, 75, 109, 75,
+	68, 75, 50, 50, 50, 90, 70,
 	70, 66, 69, 57, 69, 66, 39, 69, 70, 30, 38, 65, 30, 107, 70, 67, 69, 69, 47, 57, 43, 70, 65, 90, 65, 65, 58, 70, 50,
 	70, 90,
 }
@@ -125,8 +120,7 @@ func textWidth(text string) int {
 	return max(1, (tenths+5)/10)
 }
 
-// isMeasured reports whether glyphs has the width of a character. The width of
-// others is estimated.
+// isMeasured reports whether glyphs has the width of a character. The width of others is estimated.
 func isMeasured(r rune) bool { return r >= ' ' && int(r-' ') < len(glyphs) }
 
 // glyphWidth returns the width of a character in tenths of a pixel.

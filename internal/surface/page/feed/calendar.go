@@ -19,9 +19,8 @@ const (
 	maxDescriptions = 400_000 // characters of all descriptions; later events have precedence
 )
 
-// Calendar returns the maintenances of a page as a calendar (RFC 5545), ordered by
-// their scheduled start; base is the absolute URL of the page. The same contents
-// give the same bytes: DTSTAMP is when the maintenance was last changed.
+// Calendar returns the maintenances of a page as a calendar (RFC 5545), ordered by their scheduled start; base is the
+// absolute URL of the page. The same contents give the same bytes: DTSTAMP is when the maintenance was last changed.
 func Calendar(p statuspage.PageContents, base string) []byte {
 	l := i18n.Or(p.Page.DefaultLanguage())
 	name := l.T("feeds.calendar_title", "name", markdown.Line(p.Page.Name))

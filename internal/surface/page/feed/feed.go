@@ -14,8 +14,7 @@ import (
 	"github.com/allswell/allswell/internal/shared/markdown"
 )
 
-// The names of the documents, below the address of a page or of a component. Only
-// pages have a calendar.
+// The names of the documents, below the address of a page or of a component. Only pages have a calendar.
 const (
 	AtomName     = "history.atom"
 	RSSName      = "history.rss"
@@ -39,8 +38,7 @@ const (
 	generatorURI  = "https://github.com/allswell/allswell"
 )
 
-// Feed is the incidents and maintenances of a page, or of one of its components,
-// in the page's language and time zone.
+// Feed is the incidents and maintenances of a page, or of one of its components, in the page's language and time zone.
 type Feed struct {
 	lang       *i18n.Language
 	zone       *time.Location
@@ -75,9 +73,8 @@ type note struct {
 	edited time.Time // zero: never
 }
 
-// New returns the feed of a page or, unless component is "", of a component. p has
-// the newest incidents and maintenances; base is the absolute URL of the page. ok
-// is false if the page has no such component.
+// New returns the feed of a page or, unless component is "", of a component. p has the newest incidents and
+// maintenances; base is the absolute URL of the page. ok is false if the page has no such component.
 func New(p statuspage.PageContents, component, base string) (f Feed, ok bool) {
 	l := i18n.Or(p.Page.DefaultLanguage())
 	f = Feed{
@@ -131,8 +128,7 @@ func (f *Feed) fill(p statuspage.PageContents, base string) {
 	}
 }
 
-// tagURI returns the permanent URI of an id (RFC 4151). It does not change with the
-// address or the name of the page.
+// tagURI returns the permanent URI of an id (RFC 4151). It does not change with the address or the name of the page.
 func tagURI(id string) string { return "tag:allswell,2026:" + id }
 
 func (f *Feed) incident(inc statuspage.Incident, base string, room *int) entry {

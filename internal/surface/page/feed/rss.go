@@ -47,8 +47,7 @@ type (
 	}
 )
 
-// RSS returns the feed as RSS 2.0. The description of an RSS item is HTML, so the
-// summary is escaped.
+// RSS returns the feed as RSS 2.0. The description of an RSS item is HTML, so the summary is escaped.
 func (f Feed) RSS() ([]byte, error) {
 	doc := rssDocument{
 		Version: "2.0", Atom: "http://www.w3.org/2005/Atom", Content: "http://purl.org/rss/1.0/modules/content/",

@@ -165,7 +165,7 @@ func wrap(face font.Face, text string, width, maxLines int) (lines []string) {
 		line := strings.Join(words[:n], " ")
 		if rest := len(words) > n; rest && len(lines) == maxLines-1 || !fits(line) {
 			line = shorten(line, func(s string) bool { return fits(s + "…") }) + "…"
-			n = len(words) // the rest is left out
+			n = len(words) // the rest is omitted
 		}
 		lines, words = append(lines, line), words[n:]
 	}

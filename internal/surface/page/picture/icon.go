@@ -26,8 +26,7 @@ const signWidth = 2.2
 // arcSteps is how many lines stand for the arc of a circle.
 const arcSteps = 48
 
-// drawIcon draws the icon of a tone in a square with the given top left corner and size. An icon
-// is not mirrored.
+// drawIcon draws the icon of a tone in a square with the given top left corner and size. An icon is not mirrored.
 func drawIcon(c *canvas, tone *kernel.Tone, x, y, size float32) {
 	scale := size / 24
 	if c.mirrored {

@@ -110,8 +110,7 @@ func (p Picture) PNG() ([]byte, error) {
 	return out.Bytes(), err
 }
 
-// drawBanner draws the icon and the texts of the banner; without a text that can be written, the
-// icon is in the middle.
+// drawBanner draws the icon and the texts of the banner; without a text that can be written, the icon is in the middle.
 func (p Picture) drawBanner(c *canvas, tone *kernel.Tone) {
 	const middle = bannerTop + bannerHeight/2
 	const textLeft = margin + bannerInset + iconSize + 48
@@ -139,8 +138,7 @@ func (p Picture) drawBanner(c *canvas, tone *kernel.Tone) {
 	c.write(only, textLeft, middle+22-(only.countLines()-1)*36, tone.OnSolid)
 }
 
-// drawBars draws the days. As on the page, their shapes tell them apart without colour; every pattern
-// is a ladder.
+// drawBars draws the days. As on the page, their shapes tell them apart without colour; every pattern is a ladder.
 func (p Picture) drawBars(c *canvas) {
 	const rungs = 8
 	width := (float32(inner) + barGap) / float32(len(p.days))

@@ -1,7 +1,6 @@
-// Package statuspageapi renders the documents of version 2 of the public API of
-// Atlassian Statuspage (statuspage.io), for programs written for it. Some of them reject
-// unknown members, so the objects have exactly the members of the original;
-// docs/statuspage.md describes them.
+// Package statuspageapi renders the documents of version 2 of the public API of Atlassian Statuspage (statuspage.io),
+// for programs written for it. Some of them reject unknown members, so the objects have exactly the members of the
+// original; docs/statuspage.md describes them.
 package statuspageapi
 
 import (

@@ -25,8 +25,7 @@ const (
 // budget is the number of bytes of JSON that may still be written.
 type budget int
 
-// take deducts the size of a value. If the budget is too small, it returns false and
-// deducts nothing.
+// take deducts the size of a value in JSON. If the budget is too small, it returns false and deducts nothing.
 func (r *budget) take(v any) bool {
 	body, err := json.Marshal(v)
 	if err != nil || len(body) > int(*r) {
@@ -68,7 +67,7 @@ type componentObject struct {
 	Components         []string  `json:"components,omitzero"` // of a group; omitted otherwise
 }
 
-// incidentObject is an incident, and most of a maintenance.
+// incidentObject is an incident. A maintenance has the same fields and some more.
 type incidentObject struct {
 	ID           string            `json:"id"`
 	Name         string            `json:"name"`
@@ -187,8 +186,7 @@ func newComponent(c statuspage.Component, position int, zone *time.Location) com
 	began := c.CreatedAt.In(zone).Format(time.DateOnly)
 	out := componentObject{
 		ID: c.ID, Name: c.Name, Status: statusOf(c.Status()), CreatedAt: timestamp(c.CreatedAt),
-		UpdatedAt: timestamp(c.UpdatedAt),
-		Position:  position, Showcase: true, StartDate: &began, PageID: c.PageID,
+		UpdatedAt: timestamp(c.UpdatedAt), Position: position, Showcase: true, StartDate: &began, PageID: c.PageID,
 	}
 	if c.Description != nil && strings.TrimSpace(*c.Description) != "" {
 		out.Description = c.Description
@@ -199,7 +197,7 @@ func newComponent(c statuspage.Component, position int, zone *time.Location) com
 	return out
 }
 
-// newGroup returns a group as a component that has components. Its status is the worst
+// newGroup returns a group, which Statuspage treats as a component that has components. Its status is the worst status
 // of its components.
 func newGroup(block statuspage.Block, position int) componentObject {
 	g, changed := block.Group, block.Group.UpdatedAt
@@ -212,8 +210,8 @@ func newGroup(block statuspage.Block, position int) componentObject {
 	}
 	return componentObject{
 		ID: g.ID, Name: g.Name, Status: statusOf(block.Status), CreatedAt: timestamp(g.CreatedAt),
-		UpdatedAt: timestamp(changed),
-		Position:  position, Showcase: true, PageID: g.PageID, Group: true, Components: ids,
+		UpdatedAt: timestamp(changed), Position: position, Showcase: true, PageID: g.PageID, Group: true,
+		Components: ids,
 	}
 }
 
@@ -234,8 +232,8 @@ func (v *builder) incident(inc statuspage.Incident, room *budget) incidentObject
 	out := incidentObject{
 		ID: inc.ID, Name: inc.Title, Status: string(inc.EffectiveState()), Impact: string(inc.Impact),
 		CreatedAt: timestamp(inc.CreatedAt), UpdatedAt: timestamp(inc.UpdatedAt), StartedAt: timestamp(inc.CreatedAt),
-		Shortlink: v.home + "/incidents/" + inc.ID, PageID: inc.PageID,
-		Updates: []updateObject{}, Components: []componentObject{},
+		Shortlink: v.home + "/incidents/" + inc.ID, PageID: inc.PageID, Updates: []updateObject{},
+		Components: []componentObject{},
 	}
 	if inc.Resolved {
 		out.ResolvedAt = timestamp(inc.ResolvedAt)
@@ -283,7 +281,7 @@ func (v *builder) incident(inc statuspage.Incident, room *budget) incidentObject
 // postmortemStatus is the status of an incident with a published post-mortem, and of the entry that has its text.
 const postmortemStatus = "postmortem"
 
-// postmortemID returns the id of the entry of a post-mortem, which stays the same.
+// postmortemID returns the id of the timeline entry of a post-mortem. It is derived from the incident, so it is stable.
 func postmortemID(inc statuspage.Incident) string {
 	sum := sha256.Sum256([]byte(postmortemStatus + inc.ID))
 	return kernel.PrefixUpdate + hex.EncodeToString(sum[:10])
@@ -297,15 +295,14 @@ func (v *builder) appendComponent(list []componentObject, id string, room *budge
 	return list
 }
 
-// newUpdate completes an entry of a timeline, which was created at an instant and not edited since.
+// newUpdate completes a timeline entry that was created at an instant and not edited since.
 func newUpdate(entry updateObject, at time.Time) updateObject {
 	entry.CreatedAt, entry.UpdatedAt, entry.DisplayAt = timestamp(at), timestamp(at), timestamp(at)
 	entry.DeliverNotifications = true
 	return entry
 }
 
-// affectedOf returns the affected components, or nil if there are none. For the
-// incident, a component that was not affected before was operational.
+// affectedOf returns the affected components, or nil if there are none.
 func affectedOf(changes []statuspage.AffectedChange) (out []affectedObject) {
 	for _, c := range changes {
 		out = append(out, affectedObject{c.ComponentID, c.Name, statusOf(c.Old), statusOf(c.New)})
@@ -323,8 +320,7 @@ func (v *builder) maintenances(list []statuspage.Maintenance) []maintenanceObjec
 	return out
 }
 
-// maintenance returns a maintenance. As in Statuspage, started_at is the time of its
-// announcement.
+// maintenance returns a maintenance. As in Statuspage, started_at is the time of its announcement.
 func (v *builder) maintenance(m statuspage.Maintenance, room *budget) maintenanceObject {
 	out := maintenanceObject{incidentObject{
 		ID: m.ID, Name: m.Title, Status: string(m.State), Impact: "maintenance",
@@ -355,8 +351,7 @@ func (v *builder) maintenance(m statuspage.Maintenance, room *budget) maintenanc
 	return out
 }
 
-// maintenanceChanges returns the changes of the components when a maintenance changes
-// from one state to another.
+// maintenanceChanges returns the changes of the components when a maintenance changes from one state to another.
 func maintenanceChanges(
 	components []statuspage.ComponentName, from, to statuspage.MaintenanceState,
 ) (out []affectedObject) {

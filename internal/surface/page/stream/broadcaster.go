@@ -1,9 +1,7 @@
-// Package stream sends server-sent events to many HTTP clients that wait for
-// changes of few topics.
+// Package stream sends server-sent events to many HTTP clients that wait for changes of few topics.
 //
-// The subscribers of a [Topic] receive the tag of its new state, and request the
-// state themselves. A message replaces the previous one; there is no queue. A slow
-// subscriber receives only the latest.
+// The subscribers of a [Topic] receive the tag of its new state, and request the state itself over HTTP. A new message
+// replaces the previous one; there is no queue. A slow subscriber receives only the latest message.
 //
 // Connections are taken over from net/http, so that an idle subscriber costs one
 // goroutine and no buffers (docs/decisions/0009-net-http-parses-and-routes.md).
@@ -32,9 +30,9 @@ const (
 
 // Config configures a Broadcaster.
 type Config struct {
-	Now            func() time.Time // the clock of State's expiry
+	Now            func() time.Time // the clock to which the expiry of a topic's state refers
 	MaxSubscribers int              // 0: DefaultMaxSubscribers
-	Gone           func(error) bool // reports whether an error of State means that the topic is gone for good
+	Gone           func(error) bool // reports whether an error of a state function means that its topic is gone
 }
 
 // Broadcaster sends the changes of topics to their subscribers.
@@ -49,8 +47,6 @@ type Broadcaster struct {
 
 // Topic is a state that can change, identified by a tag.
 type Topic struct {
-	// state returns the tag of the present state, and when it expires; the zero Time
-	// means never. With an error, the tag of an old state may be returned.
 	state   func(ctx context.Context) (tag string, expires time.Time, err error)
 	changed trigger.Trigger
 }
@@ -72,9 +68,8 @@ func New(c Config) *Broadcaster {
 	}
 }
 
-// NewTopic returns a topic with a state. state returns the tag of the present
-// state, and when it expires; the zero Time means never. While it fails it may
-// return the tag of an old state with the error, or else "".
+// NewTopic returns a topic. state returns the tag of its present state, and the time at which that state expires; the
+// zero Time means never. If state fails, it may return the tag of the last known state with the error, or "".
 func NewTopic(state func(ctx context.Context) (tag string, expires time.Time, err error)) *Topic {
 	return &Topic{state: state, changed: trigger.New()}
 }
@@ -153,8 +148,7 @@ func (b *Broadcaster) evict(of fair.Key) bool {
 	return false
 }
 
-// run sends messages to an admitted subscriber until its topic or its connection
-// ends.
+// run sends messages to an admitted subscriber until its topic or its connection ends.
 func (b *Broadcaster) run(t *Topic, sub *subscriber) {
 	defer b.release(sub)
 	defer sub.conn.Close()
@@ -164,8 +158,7 @@ func (b *Broadcaster) run(t *Topic, sub *subscriber) {
 	}
 }
 
-// join adds a subscriber to a topic. The first subscriber starts watching the topic.
-// join returns nil after Close.
+// join adds a subscriber to a topic. The first subscriber starts watching the topic. join returns nil after Close.
 func (b *Broadcaster) join(t *Topic, sub *subscriber) *subscribers {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -195,9 +188,8 @@ func (b *Broadcaster) leave(t *Topic, subs *subscribers, sub *subscriber) {
 	}
 }
 
-// watch checks the state of a topic whenever it may have changed, and broadcasts new
-// tags. By then the new state is in memory for all subscribers. watch returns when
-// ctx ends or the topic is gone.
+// watch checks the state of a topic whenever it may have changed, and broadcasts new tags. By then the new state is in
+// memory for all subscribers. watch returns when ctx ends or the topic is gone.
 func (b *Broadcaster) watch(ctx context.Context, t *Topic, subs *subscribers) {
 	for {
 		tag, expires, err := t.state(ctx)
@@ -222,8 +214,7 @@ func (b *Broadcaster) watch(ctx context.Context, t *Topic, subs *subscribers) {
 	}
 }
 
-// sleep waits for d, or less if early receives something. It returns false if ctx
-// has ended.
+// sleep waits for d, or less if early receives something. It returns false if ctx has ended.
 func sleep(ctx context.Context, d time.Duration, early <-chan struct{}) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -236,8 +227,7 @@ func sleep(ctx context.Context, d time.Duration, early <-chan struct{}) bool {
 	return true
 }
 
-// broadcast wakes all subscribers of a topic. It does not wait for them: each writes
-// in its own goroutine.
+// broadcast wakes all subscribers of a topic. It does not wait for them: each writes in its own goroutine.
 func (b *Broadcaster) broadcast(t *Topic, subs *subscribers, m *message) {
 	subs.latest.Store(m)
 	b.mu.Lock()

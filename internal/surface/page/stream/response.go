@@ -11,10 +11,10 @@ import (
 	"github.com/allswell/allswell/internal/shared/trigger"
 )
 
-// responseConn lets a subscriber use a response of HTTP/2, whose connection carries other requests too, like a
-// connection. Its handler runs as long as the stream.
+// responseConn makes a response of HTTP/2 a connection for a subscriber. The network connection cannot be taken over,
+// because it carries other requests too; so the handler of the request runs as long as the stream.
 type responseConn struct {
-	net.Conn // nil: the methods that are not below are not used
+	net.Conn // nil: only the methods below are called
 
 	w       http.ResponseWriter
 	control *http.ResponseController
@@ -24,7 +24,7 @@ type responseConn struct {
 	closed  chan struct{}
 
 	mu       sync.Mutex
-	deadline time.Time       // of Read
+	deadline time.Time       // when Read returns
 	moved    trigger.Trigger // fired by a new deadline
 }
 

@@ -39,14 +39,12 @@ type subscriber struct {
 	buf     [1]byte
 }
 
-// send writes messages and alive events until the topic, the lifetime or the
-// connection ends. It waits in a read, which also detects that the client has
-// disconnected. The client must not send anything.
+// send writes messages and alive events until the topic, the lifetime or the connection ends. It waits in a read, which
+// also detects that the client has disconnected. The client must not send anything.
 func (sub *subscriber) send(subs *subscribers) {
 	aliveAt := time.Now().Add(aliveInterval)
 	for {
-		// The deadline is set before looking for a message: a later message moves the
-		// deadline again.
+		// The deadline is set before looking for a message: a later message moves the deadline again.
 		deadline := aliveAt
 		if sub.ends.Before(deadline) {
 			deadline = sub.ends

@@ -5,9 +5,9 @@ type AccessForm struct {
 	At          Presentation
 	Password    bool   // visitors can enter a password
 	SignIn      string // URL at which members sign in; "": they cannot
-	Next        string // part of the page that the visitor asked for
+	Next        string // the path that the visitor requested, below the page
 	Wrong       bool   // the password that was entered is wrong
-	WaitMinutes int    // after too many wrong passwords; 0: there were few
+	WaitMinutes int    // until the next attempt, after too many wrong passwords; 0: no need to wait
 }
 
 // Action returns the URL that the form is sent to.
@@ -17,7 +17,7 @@ func (f AccessForm) Action() string { return f.At.link("/access") }
 func (f AccessForm) Refused() bool { return f.Wrong || f.WaitMinutes > 0 }
 
 // Access returns the page that asks visitors of a private page for the password, or to sign in. It shows nothing of the
-// page.
+// private page.
 func Access(f AccessForm) Model {
 	l := NewRootLayout(f.At)
 	l.Title = l.At.lang.T("access.heading")

@@ -15,9 +15,8 @@ import (
 // width. The style sheet hides the oldest bars, and the uptimes of the other spans.
 var barSpans = []int{statuspage.HistoryDays, 60, 30}
 
-// barsView is the history of a component, a group or a page, as bars and as a
-// table. bars.js shows the row of a day beside its bar, so a bar needs no
-// attributes except its class.
+// barsView is the history of a component, a group or a page, as bars and as a table. bars.js shows the row of a day
+// beside its bar, so a bar needs no attributes except its class.
 type barsView struct {
 	Label string        // text alternative of the bars
 	Last  string        // the day of the last bar: "2026-11-21"
@@ -61,8 +60,7 @@ func viewSpans(l *i18n.Language, history statuspage.History) []spanView {
 	for i, days := range barSpans {
 		spans[i] = spanView{
 			Days: days, Ago: l.T("bars.days_ago", "n", days), Uptime: uptimeText(l, history.Last(days)),
-			Over:  l.UptimePeriod(history, days),
-			Young: len(history.WithData()) < days,
+			Over: l.UptimePeriod(history, days), Young: len(history.WithData()) < days,
 		}
 	}
 	return spans
@@ -152,8 +150,7 @@ func dailyRows(l *i18n.Language, history statuspage.History) []barRow {
 	return rows
 }
 
-// mergedRows returns one row for each day with an event, and one for each run of
-// days with the same text, newest first.
+// mergedRows returns one row for each day with an event, and one for each run of days with the same text, newest first.
 func mergedRows(l *i18n.Language, history statuspage.History) []barRow {
 	var rows []barRow
 	for end := len(history); end > 0; {
@@ -180,9 +177,8 @@ func isPlain(class string) bool {
 	return class == "" || class == noDataClass || class == kernel.StatusUnknown.Tone().Bar.Class
 }
 
-// dayText returns the statuses of a component on a day with their durations, worst
-// first. It does not mention incidents, because components may be operational
-// during one.
+// dayText returns the statuses of a component on a day with their durations, worst first. It does not mention
+// incidents, because components may be operational during one.
 func dayText(l *i18n.Language, t statuspage.StatusDurations) string {
 	switch class := barClass(t); class {
 	case noDataClass:

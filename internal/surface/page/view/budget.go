@@ -18,13 +18,11 @@ const (
 	budgetBytes = 2 << 20
 	// statusBytes replaces budgetBytes on the status page, which also lists all components.
 	statusBytes = 1 << 20
-	// budgetChars is how many characters of Markdown are rendered for one page. It
-	// limits the work of rendering.
+	// budgetChars is how many characters of Markdown are rendered for one page. It limits the work of rendering.
 	budgetChars = 500_000
 )
 
-// budget is the space that is left on a page for user-written text. The most important
-// parts are laid out first.
+// budget is the space that is left on a page for user-written text. The most important parts are laid out first.
 type budget struct{ bytes, chars int }
 
 func newBudget() *budget { return &budget{budgetBytes, budgetChars} }
@@ -38,8 +36,7 @@ func (b *budget) take(n int) bool {
 	return true
 }
 
-// message renders a message and spends its size plus overhead bytes. It returns
-// false if too little is left.
+// message renders a message and spends its size plus overhead bytes. It returns false if too little is left.
 func (b *budget) message(at Presentation, s i18n.UpdateText, overhead int) (template.HTML, bool) {
 	chars := utf8.RuneCountInString(s.Message)
 	if chars > b.chars || len(s.Message)+overhead > b.bytes {
@@ -99,8 +96,7 @@ func (b *budget) maintenanceUpdateView(at Presentation, u statuspage.Maintenance
 	return maintenanceUpdateView{u.State, html, at.moment(u.CreatedAt)}, ok
 }
 
-// excerpt returns the beginning of a message on one line, or "" if too little is
-// left.
+// excerpt returns the beginning of a message on one line, or "" if too little is left.
 func (b *budget) excerpt(at Presentation, s i18n.UpdateText) string {
 	chars := utf8.RuneCountInString(markdown.Prefix(s.Message, markdown.ExcerptSource))
 	if chars > b.chars {
@@ -114,8 +110,7 @@ func (b *budget) excerpt(at Presentation, s i18n.UpdateText) string {
 	return line
 }
 
-// affected returns the first affected components, up to limit, and the number of the
-// others.
+// affected returns the first affected components, up to limit, and the number of the others.
 func (b *budget) affected(views []affectedView, limit int) (shown []affectedView, more int) {
 	for i, v := range views {
 		if i >= limit || !b.take(affectedWeight+len(template.HTMLEscapeString(v.Name))) {

@@ -38,8 +38,7 @@ type componentBody struct {
 // figure is the uptime over some days.
 type figure struct{ Label, Uptime string }
 
-// figureDays are the numbers of days over which the page of a component shows the
-// uptime.
+// figureDays are the numbers of days over which the page of a component shows the uptime.
 var figureDays = []int{7, 30, statuspage.HistoryDays}
 
 // badgeView is a badge with the HTML code that embeds it into other pages.
@@ -99,8 +98,7 @@ func Component(
 	return Model{layout, "component", b}
 }
 
-// viewFigures returns the uptimes of figureDays. The last one is of all days with data if there are
-// fewer.
+// viewFigures returns the uptimes of figureDays. The last one is of all days with data if there are fewer.
 func viewFigures(l *i18n.Language, history statuspage.History) (figures []figure) {
 	known := len(history.WithData())
 	for _, days := range figureDays {

@@ -13,15 +13,14 @@ import (
 type historyBody struct {
 	Month          string
 	Days           []dayView
-	Since          moment // earlier entries are left out; zero: none are
+	Since          moment // earlier entries are omitted; zero: none are
 	Previous, Next *monthLink
 }
 
 // monthLink is a link to another month.
 type monthLink struct{ URL, Text string }
 
-// dayView is a day with the incidents and the completed maintenances that began on
-// it.
+// dayView is a day with the incidents and the completed maintenances that began on it.
 type dayView struct {
 	Date    string // formatted
 	ISO     string
@@ -87,8 +86,7 @@ func foldCalmDays(l *i18n.Language, views []dayView, days []statuspage.Day) []da
 	return folded
 }
 
-// dayEntry is an incident or a completed maintenance of a day; the other field is
-// nil.
+// dayEntry is an incident or a completed maintenance of a day; the other field is nil.
 type dayEntry struct {
 	began       time.Time
 	incident    *statuspage.Incident
@@ -108,12 +106,10 @@ func dayEntriesOf(d statuspage.Day) []dayEntry {
 	return all
 }
 
-// dayEntryWeight is the approximate size of the HTML of an entry without user-written
-// text, in bytes.
+// dayEntryWeight is the approximate size of the HTML of an entry without user-written text, in bytes.
 const dayEntryWeight = 900
 
-// weight is the approximate size of the HTML of an entry without components and
-// timeline, in bytes.
+// weight is the approximate size of the HTML of an entry without components and timeline, in bytes.
 func (p dayEntry) weight() int {
 	title := ""
 	if p.incident != nil {
@@ -137,9 +133,8 @@ func (p dayEntry) view(at Presentation, limits detail) dayEntryView {
 	return dayEntryView{Maintenance: &v}
 }
 
-// markOngoing marks the days on which an incident of an earlier day was ongoing, so
-// that they are not called free of incidents. active are incidents that days does not
-// contain.
+// markOngoing marks the days on which an incident of an earlier day was ongoing, so that they are not called free of
+// incidents. active are incidents that days does not contain.
 func markOngoing(views []dayView, days []statuspage.Day, active []statuspage.Incident) {
 	incidents := slices.Clone(active)
 	for _, d := range days {

@@ -44,9 +44,9 @@ type incidentView struct {
 	Dated    bool          // its line in the history names the day on which it began
 	Lasted   time.Duration // if it is resolved
 	Affected []affectedView
-	Others   int // number of affected components that are left out
+	Others   int // number of affected components that are omitted
 	Updates  []updateView
-	Earlier  int // number of older updates that are left out
+	Earlier  int // number of older updates that are omitted
 	Excerpt  string
 
 	HasPostmortem bool // one is published

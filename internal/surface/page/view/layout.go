@@ -94,8 +94,7 @@ func (l Layout) Languages() (all []languageLink) {
 	return all
 }
 
-// Neutral returns the URL at which the browser's preference selects the language;
-// "": none.
+// Neutral returns the URL at which the browser's preference selects the language; "": none.
 func (l Layout) Neutral() string {
 	if l.Path == "" {
 		return ""
@@ -112,8 +111,7 @@ func (l Layout) Style() string { return assets.URL("style.css") }
 // Asset returns the URL of an asset; see package assets.
 func (l Layout) Asset(name string) string { return assets.URL(name) }
 
-// Icon returns the URL of the favicon: the page's own, or one that shows the
-// status.
+// Icon returns the URL of the favicon: the page's own, or one that shows the status.
 func (l Layout) Icon() string {
 	if l.Site != nil && l.Site.Icon != "" {
 		return l.Site.Icon

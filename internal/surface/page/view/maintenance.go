@@ -14,7 +14,7 @@ type maintenanceBody struct {
 	Maintenance maintenanceView
 	Part        partView
 	Home        string
-	Month       *monthLink // the month whose history has it; nil until it is completed
+	Month       *monthLink // the month in the history; nil until the maintenance is completed
 	Calendar    string
 }
 
@@ -23,13 +23,13 @@ type maintenanceView struct {
 	URL, Title  string
 	State       statuspage.MaintenanceState
 	From, Until moment // as planned, or the actual times once it has begun and ended
-	SameDay     bool   // both are on one day
+	SameDay     bool   // From and Until are on the same day
 	Dated       bool   // its line in the history names the day on which it began
 	Lasts       time.Duration
 	Affected    []affectedView
-	Others      int                     // number of affected components that are left out
+	Others      int                     // number of affected components that are not shown
 	Updates     []maintenanceUpdateView // newest first
-	Earlier     int                     // number of older updates that are left out
+	Earlier     int                     // number of older updates that are not shown
 	Excerpt     string
 }
 
@@ -39,13 +39,13 @@ func (v maintenanceView) Older() int { return len(v.Updates) - 1 + v.Earlier }
 // Over reports whether the maintenance is completed.
 func (v maintenanceView) Over() bool { return v.State == statuspage.MaintenanceCompleted }
 
-// Instant reports whether the maintenance ended when it began.
+// Instant reports whether the maintenance had no duration.
 func (v maintenanceView) Instant() bool { return isInstant(v.Lasts) }
 
 // SameMinute reports whether beginning and end are shown as the same time.
 func (v maintenanceView) SameMinute() bool { return v.From.minute() == v.Until.minute() }
 
-// ClockChanges reports whether the clocks are changed between beginning and end.
+// ClockChanges reports whether daylight saving time begins or ends between beginning and end.
 func (v maintenanceView) ClockChanges() bool { return !v.From.sameClock(v.Until) }
 
 // maintenanceUpdateView is an entry of a maintenance's timeline.

@@ -1,9 +1,8 @@
 // Package view renders the HTML of the status pages.
 //
-// A constructor such as [Status] or [Incident] lays out what the domain computed
-// in a [Model], the data of a template, and [Model.Render] executes the template.
-// The package knows neither requests nor the store: the caller loads the data and
-// chooses the [Presentation]. Names must have passed [CleanNames].
+// A constructor such as [Status] or [Incident] lays out what the domain computed in a [Model], the data of a template,
+// and [Model.Render] executes the template. The package knows neither requests nor the store: the caller loads the data
+// and chooses the [Presentation]. Names must have passed [CleanNames].
 package view
 
 import (
@@ -14,33 +13,31 @@ import (
 	"time"
 )
 
-// Model is the data of an HTML document: the layout, which all documents have, and
-// the body.
+// Model is the data of an HTML document: the layout, which all documents have, and the body.
 type Model struct {
 	Layout   Layout
 	template string // name of the body's template, without "page "
 	body     any
 }
 
-// Render returns the HTML of a model. It stops when ctx ends, and returns its
-// error.
+// Render returns the HTML of a model. It stops when ctx ends, and returns its error.
 func (m Model) Render(ctx context.Context) ([]byte, error) {
 	all := templates()[m.Layout.At.lang]()
 	body, out := renderBuffer{ctx: ctx}, renderBuffer{ctx: ctx}
 	if err := all.ExecuteTemplate(&body, "page "+m.template, m.body); err != nil {
 		return nil, err
 	}
-	if err := all.Execute(&out, struct {
+	err := all.Execute(&out, struct {
 		Layout Layout
 		Main   template.HTML
-	}{m.Layout, template.HTML(body.String())}); err != nil {
+	}{m.Layout, template.HTML(body.String())})
+	if err != nil {
 		return nil, err
 	}
 	return bytes.Clone(out.Bytes()), nil
 }
 
-// Delayed returns the model with the line that the page has not been refreshed
-// since an instant.
+// Delayed returns the model with the line that the page has not been refreshed since an instant.
 func (m Model) Delayed(since time.Time) Model {
 	m.Layout.Late = m.Layout.At.moment(since)
 	m.Layout.Tag = DelayedTag(m.Layout.Tag)
@@ -60,15 +57,13 @@ func (m Model) WithoutTime() Model {
 	return m
 }
 
-// renderBuffer collects the output of templates, up to MaxBytes. Writing fails after ctx
-// has ended.
+// renderBuffer collects the output of templates, up to MaxBytes. Writing fails after ctx has ended.
 type renderBuffer struct {
 	bytes.Buffer
 	ctx context.Context
 }
 
-// errDocumentTooLarge means that the limits of the parts do not keep a document
-// within MaxBytes.
+// errDocumentTooLarge means that the limits of the parts do not keep a document within MaxBytes.
 var errDocumentTooLarge = errors.New("the document exceeds the maximum size")
 
 // Write is the only method that templates call.

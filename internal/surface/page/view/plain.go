@@ -95,8 +95,7 @@ func FirstSteps(at Presentation, baseURL string) Model {
 	return Model{l, "firststeps", firstStepsBody{baseURL}}
 }
 
-// errorNames are the names of the errors in the keys of their messages, by HTTP
-// status.
+// errorNames are the names of the errors in the keys of their messages, by HTTP status.
 var errorNames = map[int]string{
 	http.StatusBadRequest:            "bad_form",
 	http.StatusForbidden:             "foreign_form",

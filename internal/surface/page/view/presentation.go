@@ -10,8 +10,7 @@ import (
 	"github.com/allswell/allswell/internal/surface/page/feed"
 )
 
-// Presentation is how a page is shown: its URLs, its language and its time zone.
-// It makes all links of a page.
+// Presentation is how a page is shown: its URLs, its language and its time zone. It makes all links of a page.
 type Presentation struct {
 	Public string // absolute URL of the page, for canonical and alternate links; "": root
 	Mail   bool   // subscribing by mail is offered
@@ -30,8 +29,7 @@ type Presentation struct {
 	languages []*i18n.Language // that visitors are offered
 }
 
-// Variant distinguishes the renderings of one page. There are few, because there
-// are few languages.
+// Variant distinguishes the renderings of one page. There are few, because there are few languages.
 type Variant struct {
 	Language  *i18n.Language
 	Chosen    bool // the URL names the language, and so do all links
@@ -79,8 +77,7 @@ func (at Presentation) inLanguage(path string, l *i18n.Language) string {
 	return at.link(path)
 }
 
-// alternate returns the absolute URL of a path in a language; nil: in the language
-// that the visitor's browser prefers.
+// alternate returns the absolute URL of a path in a language; nil: in the language that the visitor's browser prefers.
 func (at Presentation) alternate(path string, l *i18n.Language) string {
 	at.lang, at.chosen = l, l != nil
 	return at.canonical(path)

@@ -11,8 +11,7 @@ import (
 	"github.com/allswell/allswell/internal/shared/markdown"
 )
 
-// The limits of a status page, which keep it small during large incidents. Links lead to
-// what is left out.
+// The limits of a status page, which keep it small during large incidents. Links lead to what is omitted.
 const (
 	maxTimelines = 10      // active incidents with their timelines; others take one line
 	maxUpdates   = 25      // updates of an active incident; its own page has all
@@ -34,15 +33,15 @@ type statusBody struct {
 	Counts          string            // see countsText
 	Active          []incidentView    // the other active incidents
 	More            []incidentView    // active incidents without their timelines
-	OmittedActive   int               // number of active incidents that are left out
+	OmittedActive   int               // number of active incidents that are omitted
 	Running         []maintenanceView // maintenances in progress
-	MoreRunning     int               // number of running maintenances that are left out
+	MoreRunning     int               // number of running maintenances that are omitted
 	Spans           []spanView        // of all components together; nil: there is no data
 	Blocks          []blockView
 	Legend          []legendItem
 	Explained       string // how the uptime is computed
 	Upcoming        []maintenanceView
-	MoreUpcoming    int // number of upcoming maintenances that are left out
+	MoreUpcoming    int // number of upcoming maintenances that are omitted
 	Calendar        string
 	Past            []dayView
 	PastMaintenance bool // Past has maintenances
@@ -52,8 +51,7 @@ type statusBody struct {
 // Calm reports whether the banner takes one line.
 func (b statusBody) Calm() bool { return b.Status == kernel.StatusOperational }
 
-// withoutUptimes returns the body without uptimes, which change as time passes.
-// The bars remain.
+// withoutUptimes returns the body without uptimes, which change as time passes. The bars remain.
 func (b statusBody) withoutUptimes() statusBody {
 	b.Spans = nil
 	b.Blocks = slices.Clone(b.Blocks)
@@ -95,11 +93,10 @@ type componentRow struct {
 	Status                 kernel.Status
 	Bars                   barsView
 	Ongoing                []ongoingEvent
-	MoreOngoing            int // number of ongoing events that are left out
+	MoreOngoing            int // number of ongoing events that are omitted
 }
 
-// ongoingEvent is an active incident or a running maintenance, linked from a
-// component.
+// ongoingEvent is an active incident or a running maintenance, linked from a component.
 type ongoingEvent struct {
 	URL, Title string
 	Tone       string
@@ -238,9 +235,8 @@ func overallText(l *i18n.Language, sum statuspage.Summary) string {
 	}
 }
 
-// countsText returns the line below the banner: the numbers of operational and of unknown
-// components, and of active incidents unless the page leads with one. It is "" if the banner implies
-// them.
+// countsText returns the line below the banner: the numbers of operational and of unknown components, and of active
+// incidents unless the page leads with one. It is "" if the banner implies them.
 func countsText(l *i18n.Language, sum statuspage.Summary) string {
 	parts := componentCounts(l, sum)
 	if _, ok := sum.LeadIncident(); !ok && len(sum.Active) > 0 {
@@ -249,8 +245,7 @@ func countsText(l *i18n.Language, sum statuspage.Summary) string {
 	return strings.Join(parts, " · ")
 }
 
-// componentCounts returns the numbers of operational and of unknown components, unless the banner
-// implies them.
+// componentCounts returns the numbers of operational and of unknown components, unless the banner implies them.
 func componentCounts(l *i18n.Language, sum statuspage.Summary) (parts []string) {
 	total, operational, unknown := 0, 0, 0
 	for _, block := range sum.Blocks {

@@ -182,9 +182,8 @@ func urlError(c audience.Channel, l *i18n.Language) string {
 	return l.T("subscribe.url_wrong", "example", "https://hooks.example.com/status")
 }
 
-// subscriptionBody is a subscription, for its subscriber. Its forms have no action
-// attribute, so that they are sent to the URL of the page and the HTML does not
-// contain the key.
+// subscriptionBody is a subscription, for its subscriber. Its forms have no action attribute, so that they are sent to
+// the URL of the page and the HTML does not contain the key.
 type subscriptionBody struct {
 	Page string
 	SubscriptionChange
@@ -213,8 +212,7 @@ func Subscription(l Layout, blocks []statuspage.Block, sub audience.Subscriber, 
 	return subscription(l, subscriptionOf(l, blocks, sub, done))
 }
 
-// InvalidChange returns the page of a subscription after a change of its
-// components that was not valid.
+// InvalidChange returns the page of a subscription after a change of its components that was not valid.
 func InvalidChange(l Layout, blocks []statuspage.Block, sub audience.Subscriber, components []string) Model {
 	b := subscriptionOf(l, blocks, sub, SubscriptionChange{})
 	b.Choice.Chosen = components
@@ -248,9 +246,8 @@ func subscriptionOf(
 		Page: l.Site.Name, SubscriptionChange: done, Target: sub.Target,
 		Confirmed: !sub.ConfirmedAt.IsZero(), Coded: sub.Channel.Coded(), Since: l.At.moment(sub.ConfirmedAt),
 		Suspended: l.At.moment(sub.SuspendedAt), SuspendedFor: markdown.Line(sub.SuspendedFor),
-		WholePage: sub.WholePage,
-		Choice:    choice{Blocks: blocks, Chosen: sub.Components},
-		KeptDays:  int(audience.UnconfirmedLifetime / (24 * time.Hour)),
+		WholePage: sub.WholePage, Choice: choice{Blocks: blocks, Chosen: sub.Components},
+		KeptDays: int(audience.UnconfirmedLifetime / (24 * time.Hour)),
 	}
 	for _, block := range blocks {
 		for _, c := range block.Components {
@@ -266,8 +263,7 @@ func subscriptionOf(
 // unsubscribeBody asks for confirmation.
 type unsubscribeBody struct{ Page string }
 
-// Unsubscribe returns the page that asks for confirmation before a subscription
-// ends.
+// Unsubscribe returns the page that asks for confirmation before a subscription ends.
 func Unsubscribe(l Layout) Model {
 	l.setTitle(l.At.lang.T("unsubscribe.title"))
 	return Model{l, "unsubscribe", unsubscribeBody{l.Site.Name}}

@@ -15,9 +15,8 @@ import (
 //go:embed templates
 var templateFiles embed.FS
 
-// templates are the templates of each language: the layout, the bodies, whose
-// names begin with "page ", and the parts that they share. They are parsed when a
-// language is first used, because each set takes a megabyte.
+// templates are the templates of each language: the layout, the bodies, whose names begin with "page ", and the parts
+// that they share. They are parsed when a language is first used, because each set takes a megabyte.
 var templates = sync.OnceValue(templatesByLanguage)
 
 func templatesByLanguage() map[*i18n.Language]func() *template.Template {

@@ -2,8 +2,7 @@ package view
 
 import "strconv"
 
-// BeforeParam is the query parameter that asks for a part of a long timeline: the
-// updates with lower numbers.
+// BeforeParam is the query parameter that asks for a part of a long timeline: the updates with lower numbers.
 const BeforeParam = "before"
 
 // partView has the links from one part of a long timeline to the others.
@@ -47,8 +46,7 @@ func (l *Layout) part(title, url string, s timelineSpan) partView {
 	return v
 }
 
-// timelinePath adds the part of the timeline to the path of an incident or a
-// maintenance; 0 is the newest part.
+// timelinePath adds the part of the timeline to the path of an incident or a maintenance; 0 is the newest part.
 func timelinePath(path string, before int) string {
 	if before == 0 {
 		return path

@@ -184,7 +184,7 @@ func (p *Provider) Finish(ctx context.Context, f Flow, code string) (account.Ide
 		return account.Identity{}, fmt.Errorf("verifying the ID token: %w", err)
 	}
 	if subtle.ConstantTimeCompare([]byte(id.Nonce), []byte(f.derive("nonce"))) != 1 {
-		return account.Identity{}, errors.New("verifying the ID token: the nonce is not that of the request")
+		return account.Identity{}, errors.New("verifying the ID token: the nonce does not belong to the request")
 	}
 	claims := make(claims)
 	if err := id.Claims(&claims); err != nil {

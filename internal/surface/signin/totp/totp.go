@@ -40,9 +40,8 @@ func ValidSecret(secret string) bool {
 func Match(secret, typed string, at time.Time) (matched int64, ok bool) {
 	now := at.Unix() / step
 	for s := now - drift; s <= now+drift; s++ {
-		if right, err := hotp.ValidateCustom(
-			typed, uint64(s), secret, hotp.ValidateOpts{Digits: 6},
-		); err == nil && right {
+		right, err := hotp.ValidateCustom(typed, uint64(s), secret, hotp.ValidateOpts{Digits: 6})
+		if err == nil && right {
 			matched, ok = s, true
 		}
 	}

@@ -1,5 +1,4 @@
-// Package statuspagetest checks the form of the documents of Atlassian Statuspage as strictly as the
-// strictest client.
+// Package statuspagetest checks the form of the documents of Atlassian Statuspage as strictly as the strictest client.
 package statuspagetest
 
 import (
@@ -35,11 +34,9 @@ func init() {
 
 // Documents are the names of the documents, with the members of each.
 var Documents = map[string]string{
-	"summary.json":                         "page components incidents scheduled_maintenances status",
-	"status.json":                          "page status",
-	"components.json":                      "page components",
-	"incidents.json":                       "page incidents",
-	"incidents/unresolved.json":            "page incidents",
+	"summary.json": "page components incidents scheduled_maintenances status",
+	"status.json":  "page status", "components.json": "page components",
+	"incidents.json": "page incidents", "incidents/unresolved.json": "page incidents",
 	"scheduled-maintenances.json":          "page scheduled_maintenances",
 	"scheduled-maintenances/upcoming.json": "page scheduled_maintenances",
 	"scheduled-maintenances/active.json":   "page scheduled_maintenances",
@@ -173,8 +170,7 @@ func (j *checker) components(v any, within bool) {
 	})
 }
 
-// tree checks that groups and components refer to each other, and that positions
-// within a group count from 1.
+// tree checks that groups and components refer to each other, and that positions within a group count from 1.
 func (j *checker) tree(v any) {
 	next := map[any]float64{}
 	children := map[any][]any{}

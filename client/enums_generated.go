@@ -303,7 +303,7 @@ const (
 	MonitorDown       MonitorState = "down"
 	MonitorWaiting    MonitorState = "waiting"  // enabled and never pinged
 	MonitorDisabled   MonitorState = "disabled" // not enabled
-	// the last tick found it overdue, or the next result of its check; see Monitor.Condition
+	// its ping or the result of its check was overdue at the last tick, but it is not down
 	MonitorLate MonitorState = "late"
 )
 
