@@ -20,38 +20,25 @@ import (
 	"github.com/allswell/allswell/internal/store/storetest"
 )
 
+type hangingHosts struct {
+	*testing.T
+	connections atomic.Int64
+}
+
 // TestHangingChannelsDelayNobody checks that an alert arrives although 100 channels of another workspace, which were
 // alerted before, accept connections and say nothing, half of them at one host.
 func TestHangingChannelsDelayNobody(t *testing.T) {
 	const hanging = 100
 	runParallel(t, func(t *testing.T, s *store.Store) {
-		var connections atomic.Int64
-		listen := func() string {
-			l, err := net.Listen("tcp", "127.0.0.1:0")
-			if err != nil {
-				t.Fatal(err)
-			}
-			t.Cleanup(func() { l.Close() })
-			go func() {
-				for {
-					c, err := l.Accept()
-					if err != nil {
-						return
-					}
-					connections.Add(1)
-					t.Cleanup(func() { c.Close() })
-				}
-			}()
-			return "http://" + l.Addr().String() + "/"
-		}
+		h := &hangingHosts{T: t}
 		bad, _ := storetest.Workspace(t, s, "bad")
 		good, _ := storetest.Workspace(t, s, "good")
-		one := listen()
+		one := h.listen()
 		var channels []string
 		for i := range hanging {
 			url := one
 			if i%2 == 1 {
-				url = listen()
+				url = h.listen()
 			}
 			channels = append(channels, webhook(t, s, bad, fmt.Sprint("hangs ", i), url))
 		}
@@ -69,12 +56,11 @@ func TestHangingChannelsDelayNobody(t *testing.T) {
 			a.Run(ctx)
 		}()
 		send(t, s, monitor.SignalFail, badJob)
-		for deadline := time.Now().Add(30 * time.Second); connections.Load() < perWorkspace; <-time.After(
-			10 * time.Millisecond,
-		) {
+		for deadline := time.Now().Add(30 * time.Second); h.connections.Load() < perWorkspace; {
 			if time.Now().After(deadline) {
-				t.Fatalf("%d channels hang", connections.Load())
+				t.Fatalf("%d channels hang", h.connections.Load())
 			}
+			time.Sleep(10 * time.Millisecond)
 		}
 		send(t, s, monitor.SignalFail, goodJob)
 		select {
@@ -84,10 +70,30 @@ func TestHangingChannelsDelayNobody(t *testing.T) {
 		}
 		stop()
 		<-ended
-		if n := connections.Load(); n > perWorkspace {
+		if n := h.connections.Load(); n > perWorkspace {
 			t.Errorf("one workspace was sent %d messages at a time, want %d at most", n, perWorkspace)
 		}
 	})
+}
+
+// listen starts a host whose connections are accepted and hang, and returns its URL.
+func (h *hangingHosts) listen() string {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		h.Fatal(err)
+	}
+	h.Cleanup(func() { l.Close() })
+	go func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			h.connections.Add(1)
+			h.Cleanup(func() { c.Close() })
+		}
+	}()
+	return "http://" + l.Addr().String() + "/"
 }
 
 func webhook(t *testing.T, s *store.Store, ws kernel.Actor, name, url string) (id string) {

@@ -344,26 +344,6 @@ func TestThreeReplicas(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	run := func(c *Checker) (statuses []monitor.CheckStatus) {
-		t.Helper()
-		all, _, err := s.ClaimChecks(t.Context(), store.CheckClaim{Replica: c.Replica, Location: c.Location, Limit: 10})
-		if err != nil {
-			t.Fatal(err)
-		}
-		var results []monitor.CheckResult
-		for _, claim := range all {
-			p, reason := probeOf(claim)
-			if reason != "" {
-				t.Fatal(reason)
-			}
-			r := c.check(t.Context(), claim, p)
-			results, statuses = append(results, r), append(statuses, r.Status)
-		}
-		if err := s.RecordCheckResults(t.Context(), results); err != nil {
-			t.Fatal(err)
-		}
-		return statuses
-	}
 	for _, host := range []string{"a.test", "b.test"} { // which it reached before
 		claim, p := claimed(t, "http://"+host+":"+web.port())
 		claim.WorkspaceID = actor.WorkspaceID
@@ -372,16 +352,16 @@ func TestThreeReplicas(t *testing.T) {
 		}
 	}
 	cut.cut.Store(true)
-	if got := fmt.Sprint(run(checkers[0])); got != "[unknown unknown]" {
+	if got := fmt.Sprint(runOnce(t, s, checkers[0])); got != "[unknown unknown]" {
 		t.Errorf("the replica without a network: %s", got)
 	}
-	if got := fmt.Sprint(run(checkers[0])); got != "[]" {
+	if got := fmt.Sprint(runOnce(t, s, checkers[0])); got != "[]" {
 		t.Errorf("it is asked again: %s", got)
 	}
-	if got := fmt.Sprint(run(checkers[1])); got != "[ok ok]" {
+	if got := fmt.Sprint(runOnce(t, s, checkers[1])); got != "[ok ok]" {
 		t.Errorf("another replica: %s", got)
 	}
-	if got := run(checkers[2]); len(got) != 0 {
+	if got := runOnce(t, s, checkers[2]); len(got) != 0 {
 		t.Errorf("a third replica repeats what is known: %v", got)
 	}
 	for _, m := range first {
@@ -390,6 +370,28 @@ func TestThreeReplicas(t *testing.T) {
 			t.Errorf("monitor %+v, %v", m, err)
 		}
 	}
+}
+
+// runOnce claims the checks that are due, runs them, and records the results.
+func runOnce(t *testing.T, s *store.Store, c *Checker) (statuses []monitor.CheckStatus) {
+	t.Helper()
+	all, _, err := s.ClaimChecks(t.Context(), store.CheckClaim{Replica: c.Replica, Location: c.Location, Limit: 10})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var results []monitor.CheckResult
+	for _, claim := range all {
+		p, reason := probeOf(claim)
+		if reason != "" {
+			t.Fatal(reason)
+		}
+		r := c.check(t.Context(), claim, p)
+		results, statuses = append(results, r), append(statuses, r.Status)
+	}
+	if err := s.RecordCheckResults(t.Context(), results); err != nil {
+		t.Fatal(err)
+	}
+	return statuses
 }
 
 // TestOnce checks tests of configurations.
@@ -443,6 +445,33 @@ func TestOnce(t *testing.T) {
 	}
 }
 
+const (
+	isThisMachine = "checks may not connect to 127.0.0.1: it is this machine (ALLSWELL_CHECK_PRIVATE)"
+	isThisService = "checks may not connect to 127.0.0.1: it is this service (ALLSWELL_CHECK_SELF)"
+	noAddress     = "the name localhost has no address"
+)
+
+// privateCases say which checks reach this machine by its address and by its name.
+var privateCases = []struct {
+	mode                PrivateMode
+	self                bool // the target is this process
+	second              bool // the check is of the second workspace
+	byAddress, byName   monitor.CheckStatus
+	whyAddress, whyName string // ADDRESS: of the target
+}{
+	{PrivateAuto, false, false, monitor.CheckOK, monitor.CheckOK, "", ""},
+	{PrivateAuto, false, true, monitor.CheckUnknown, monitor.CheckFailed, isThisMachine, noAddress},
+	{PrivateOn, false, false, monitor.CheckOK, monitor.CheckOK, "", ""},
+	{PrivateOn, false, true, monitor.CheckOK, monitor.CheckOK, "", ""},
+	{PrivateOff, false, false, monitor.CheckUnknown, monitor.CheckFailed, isThisMachine, noAddress},
+	{PrivateOff, false, true, monitor.CheckUnknown, monitor.CheckFailed, isThisMachine, noAddress},
+	{PrivateAuto, true, false, monitor.CheckUnknown, monitor.CheckUnknown, isThisService, isThisService},
+	{PrivateAuto, true, true, monitor.CheckUnknown, monitor.CheckFailed, isThisMachine, noAddress},
+	{PrivateOn, true, true, monitor.CheckFailed, monitor.CheckFailed,
+		"connection refused by ADDRESS", "connection refused by ADDRESS"},
+	{PrivateOff, true, false, monitor.CheckUnknown, monitor.CheckFailed, isThisMachine, noAddress},
+}
+
 // TestPrivateAddressesOfWorkspaces checks whose checks reach private addresses and this process, in tests and at their
 // due time.
 func TestPrivateAddressesOfWorkspaces(t *testing.T) {
@@ -455,48 +484,17 @@ func TestPrivateAddressesOfWorkspaces(t *testing.T) {
 		}
 		first, _ := storetest.Workspace(t, s, "first")
 		running := newChecker(t, s, "a", nil)
-		if r, err := running.Once(
-			t.Context(), first.WorkspaceID, "http", urlSpec(web.URL),
-		); err != nil || r.Status != monitor.CheckOK {
+		r, err := running.Once(t.Context(), first.WorkspaceID, "http", urlSpec(web.URL))
+		if err != nil || r.Status != monitor.CheckOK {
 			t.Errorf("one workspace: %+v, %v", r, err)
 		}
 		for created := time.Now().UnixMilli(); time.Now().UnixMilli() <= created; { // until the next is created later
 			runtime.Gosched()
 		}
 		second, _ := storetest.Workspace(t, s, "second")
-		const failed, unknown, ok = monitor.CheckFailed, monitor.CheckUnknown, monitor.CheckOK
 		byName := strings.Replace(web.URL, "127.0.0.1", "localhost", 1)
-		for _, c := range []struct {
-			mode                PrivateMode
-			self                bool // the target is this process
-			actor               kernel.Actor
-			byAddress, byName   monitor.CheckStatus
-			whyAddress, whyName string
-		}{
-			{PrivateAuto, false, first, ok, ok, "", ""},
-			{PrivateAuto, false, second, unknown, failed,
-				"checks may not connect to 127.0.0.1: it is this machine (ALLSWELL_CHECK_PRIVATE)",
-				"the name localhost has no address"},
-			{PrivateOn, false, first, ok, ok, "", ""},
-			{PrivateOn, false, second, ok, ok, "", ""},
-			{PrivateOff, false, first, unknown, failed,
-				"checks may not connect to 127.0.0.1: it is this machine (ALLSWELL_CHECK_PRIVATE)",
-				"the name localhost has no address"},
-			{PrivateOff, false, second, unknown, failed,
-				"checks may not connect to 127.0.0.1: it is this machine (ALLSWELL_CHECK_PRIVATE)",
-				"the name localhost has no address"},
-			{PrivateAuto, true, first, unknown, unknown,
-				"checks may not connect to 127.0.0.1: it is this service (ALLSWELL_CHECK_SELF)",
-				"checks may not connect to 127.0.0.1: it is this service (ALLSWELL_CHECK_SELF)"},
-			{PrivateAuto, true, second, unknown, failed,
-				"checks may not connect to 127.0.0.1: it is this machine (ALLSWELL_CHECK_PRIVATE)",
-				"the name localhost has no address"},
-			{PrivateOn, true, second, failed, failed, "connection refused by " + own.String(),
-				"connection refused by " + own.String()},
-			{PrivateOff, true, first, unknown, failed,
-				"checks may not connect to 127.0.0.1: it is this machine (ALLSWELL_CHECK_PRIVATE)",
-				"the name localhost has no address"},
-		} {
+		for _, c := range privateCases {
+			actor := map[bool]kernel.Actor{false: first, true: second}[c.second]
 			checker := newChecker(t, s, "a", nil, func(n *Config) {
 				if n.Private = c.mode; c.self {
 					n.Listeners = []netip.AddrPort{own}
@@ -508,28 +506,20 @@ func TestPrivateAddressesOfWorkspaces(t *testing.T) {
 			}{web.URL: {c.byAddress, c.whyAddress}, byName: {c.byName, c.whyName}} {
 				spec := urlSpec(target)
 				spec.Config = json.RawMessage(fmt.Sprintf(`{"url": %q, "ip_version": "4"}`, target))
-				want.reason = strings.Replace(want.reason, "has no address", "has no IPv4 address", 1)
-				r, err := checker.Once(t.Context(), c.actor.WorkspaceID, "http", spec)
+				want.reason = strings.NewReplacer("has no address", "has no IPv4 address", "ADDRESS", own.String()).
+					Replace(want.reason)
+				r, err := checker.Once(t.Context(), actor.WorkspaceID, "http", spec)
 				if err != nil || r.Status != want.status || r.Reason != want.reason {
 					t.Errorf("%+v, %s: a test says %s %q, %v", c, target, r.Status, r.Reason, err)
 				}
-				typ, _ := check.TypeOf("http")
-				p, err := typ.Probe(spec.Config, nil)
-				if err != nil {
-					t.Fatal(err)
-				}
-				spec.Timeout = 5 * time.Second
-				claimed := store.ClaimedCheck{
-					WorkspaceID: c.actor.WorkspaceID, Type: "http", Interval: time.Minute, Spec: spec,
-				}
-				if r := checker.check(t.Context(), claimed, p); r.Status != want.status || r.Reason != want.reason {
+				r = checkSpec(t, checker, actor, spec)
+				if r.Status != want.status || r.Reason != want.reason {
 					t.Errorf("%+v, %s: a check says %s %q", c, target, r.Status, r.Reason)
 				}
 			}
 		}
-		if r, err := running.Once(
-			t.Context(), first.WorkspaceID, "http", urlSpec(web.URL),
-		); err != nil || r.Status != monitor.CheckOK {
+		r, err = running.Once(t.Context(), first.WorkspaceID, "http", urlSpec(web.URL))
+		if err != nil || r.Status != monitor.CheckOK {
 			t.Errorf("the first workspace, after there was a second one: %+v, %v", r, err)
 		}
 		if r := running.first.Reaches(t.Context(), check.Target{Host: "127.0.0.1", Port: int(own.Port())}); !r {
@@ -628,4 +618,17 @@ func TestPanicsAreUnknown(t *testing.T) {
 	if r.Status != monitor.CheckUnknown || r.Reason != "the check failed inside Allswell" {
 		t.Errorf("result %+v", r)
 	}
+}
+
+// checkSpec runs a check as it is run at its due time.
+func checkSpec(t *testing.T, c *Checker, actor kernel.Actor, spec monitor.CheckSpec) monitor.CheckResult {
+	t.Helper()
+	typ, _ := check.TypeOf("http")
+	p, err := typ.Probe(spec.Config, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	spec.Timeout = 5 * time.Second
+	claim := store.ClaimedCheck{WorkspaceID: actor.WorkspaceID, Type: "http", Interval: time.Minute, Spec: spec}
+	return c.check(t.Context(), claim, p)
 }

@@ -56,8 +56,8 @@ func shownText(post string) string {
 	return strings.NewReplacer(`\`, "", "\u200b", "").Replace(plain.String())
 }
 
-// TestChats subscribes a room of each service: it is sent a code, nothing else before that is entered, then news with
-// links, in which a title mentions nobody, and nothing after the end.
+// TestChats subscribes a room of each service. It is sent a code, nothing else before that is entered, then news, and
+// nothing after the end.
 func TestChats(t *testing.T) {
 	t.Parallel()
 	for _, channel := range audience.ChatChannels {
@@ -78,17 +78,13 @@ func TestChats(t *testing.T) {
 					s.Fatalf("the request for confirmation: %s", first)
 				}
 				s.openIncident("before")
-				for more := true; more; {
-					more, err = s.FanOut(s.Context())
-					s.ok(err)
-				}
+				s.fanOutAll()
 				if _, err := s.ConfirmSubscription(s.Context(), "acme", sub.Key); err == nil {
 					s.Error("confirmed without a code")
 				}
 				var wrong *kernel.ValidationError
-				if _, err := s.ConfirmWithCode(
-					s.Context(), store.CodeTry{Slug: "acme", Key: sub.Key, Code: "BBBB-BBBB"},
-				); !errors.As(err, &wrong) || !wrong.Has("code") {
+				try := store.CodeTry{Slug: "acme", Key: sub.Key, Code: "BBBB-BBBB"}
+				if _, err := s.ConfirmWithCode(s.Context(), try); !errors.As(err, &wrong) || !wrong.Has("code") {
 					s.Errorf("a wrong code: %v", err)
 				}
 				confirmed, err := s.ConfirmWithCode(s.Context(), store.CodeTry{Slug: "acme", Key: sub.Key, Code: code})
@@ -96,38 +92,41 @@ func TestChats(t *testing.T) {
 				if confirmed.ConfirmedAt.IsZero() {
 					s.Error("not confirmed")
 				}
-				text := "Orders take long. <!channel> @everyone"
-				_, err = s.CreateIncident(s.Context(), s.ws, "acme",
-					statuspage.Incident{Title: "Checkout <!here> @channel [x](http://evil) is slow"},
-					statuspage.IncidentUpdate{Message: text}, nil)
-				s.ok(err)
-				raw := <-posts
-				news := shownText(raw)
-				for _, want := range []string{
-					"Acme", "is slow", "Orders take long.", "/status/acme/unsubscribe/" + sub.Key,
-					"/status/acme/incidents/",
-				} {
-					if !strings.Contains(news, want) {
-						s.Errorf("no %q in %s", want, news)
-					}
-				}
-				// Cards and blocks of plain text have no mentions; elsewhere they are escaped.
-				if channel == audience.ChannelMattermost &&
-					(strings.Contains(raw, "@channel") || strings.Contains(raw, "@everyone")) {
-					s.Errorf("a title mentions people: %s", raw)
-				}
+				s.mentionsNobody(channel, sub.Key, posts)
 				s.waitFor("both are sent", func() bool { return s.states() == "map[sent:2]" })
 				s.ok(s.Unsubscribe(s.Context(), "acme", sub.Key))
 				s.openIncident("after")
-				for more := true; more; {
-					more, err = s.FanOut(s.Context())
-					s.ok(err)
-				}
+				s.fanOutAll()
 				if len(posts) != 0 || s.states() != "map[sent:2]" {
 					s.Errorf("%d more, %s", len(posts), s.states())
 				}
 			})
 		})
+	}
+}
+
+// mentionsNobody opens an incident, and checks its message in a chat: it has links, and a title mentions nobody.
+func (s *site) mentionsNobody(channel audience.Channel, key string, posts <-chan string) {
+	s.Helper()
+	text := "Orders take long. <!channel> @everyone"
+	_, err := s.CreateIncident(s.Context(), s.ws, "acme",
+		statuspage.Incident{Title: "Checkout <!here> @channel [x](http://evil) is slow"},
+		statuspage.IncidentUpdate{Message: text}, nil)
+	s.ok(err)
+	raw := <-posts
+	news := shownText(raw)
+	for _, want := range []string{
+		"Acme", "is slow", "Orders take long.", "/status/acme/unsubscribe/" + key,
+		"/status/acme/incidents/",
+	} {
+		if !strings.Contains(news, want) {
+			s.Errorf("no %q in %s", want, news)
+		}
+	}
+	// Cards and blocks of plain text have no mentions; elsewhere they are escaped.
+	if channel == audience.ChannelMattermost &&
+		(strings.Contains(raw, "@channel") || strings.Contains(raw, "@everyone")) {
+		s.Errorf("a title mentions people: %s", raw)
 	}
 }
 

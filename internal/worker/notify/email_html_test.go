@@ -198,25 +198,11 @@ func fuzzMail(t *testing.T, n audience.Notification) {
 	if got, want := slices.Sorted(maps.Keys(p.header)), slices.Sorted(maps.Keys(q.header)); !slices.Equal(got, want) {
 		t.Errorf("header fields %q, want %q", got, want)
 	}
-	to, err := p.header.AddressList("To")
-	if err != nil || len(to) != 1 || to[0].Address != n.Subscriber.Target || e.to != to[0].Address ||
-		strings.ContainsAny(e.to, "\r\n<> ,") {
-		t.Errorf("to %v, envelope %q, want %q (%v)", to, e.to, n.Subscriber.Target, err)
-	}
-	sender, err := p.header.AddressList("From")
-	if err != nil || len(sender) != 1 || sender[0].Address != from.Address {
-		t.Errorf("from %v (%v)", sender, err)
-	}
-	if strings.ContainsFunc(p.subject, func(r rune) bool {
-		return unicode.IsControl(r) || r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2067
-	}) || !isolatesBalance(p.subject) || utf8.RuneCountInString(p.subject) > 260 {
-		t.Errorf("subject %q", p.subject)
-	}
+	checkAddresses(t, p, n.Subscriber.Target, e.to, from)
 	words, _ := htmlWords(t, p.html)
 	l := i18n.Or(n.Page.Language)
-	if affected := l.T(
-		"mail.affected", "components", affectedList(n.Events[0], l),
-	); !strings.Contains(p.text, "\n"+affected+"\n") || !strings.Contains(words, affected) {
+	affected := l.T("mail.affected", "components", affectedList(n.Events[0], l))
+	if !strings.Contains(p.text, "\n"+affected+"\n") || !strings.Contains(words, affected) {
 		t.Errorf("%q is not in\n%s", affected, p.text)
 	}
 	messages, frame := readMessages(t, p.html)
@@ -242,5 +228,24 @@ func fuzzMail(t *testing.T, n audience.Notification) {
 	}
 	if want := markdown.Text(typed.Message); !strings.Contains(p.text, want) {
 		t.Errorf("the message %q is not in\n%s", want, p.text)
+	}
+}
+
+// checkAddresses checks the recipient, the sender and the subject of a mail.
+func checkAddresses(t *testing.T, p parsedMail, target, envelope string, from mail.Address) {
+	t.Helper()
+	to, err := p.header.AddressList("To")
+	if err != nil || len(to) != 1 || to[0].Address != target || envelope != to[0].Address ||
+		strings.ContainsAny(envelope, "\r\n<> ,") {
+		t.Errorf("to %v, envelope %q, want %q (%v)", to, envelope, target, err)
+	}
+	sender, err := p.header.AddressList("From")
+	if err != nil || len(sender) != 1 || sender[0].Address != from.Address {
+		t.Errorf("from %v (%v)", sender, err)
+	}
+	if strings.ContainsFunc(p.subject, func(r rune) bool {
+		return unicode.IsControl(r) || r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2067
+	}) || !isolatesBalance(p.subject) || utf8.RuneCountInString(p.subject) > 260 {
+		t.Errorf("subject %q", p.subject)
 	}
 }

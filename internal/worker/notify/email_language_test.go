@@ -16,30 +16,33 @@ import (
 	"github.com/allswell/allswell/internal/store"
 )
 
+// mailsByLanguage are the mails of a page in its language and time zone.
+var mailsByLanguage = []struct {
+	language, dir, name  string
+	encoded              string // beginning of the encoded subject
+	subjects, texts      []string
+	confirm, unsubscribe string
+}{
+	{"de", "ltr", "Müller & Söhne", "=?utf-8?q?[M=C3=BCller_",
+		[]string{"[Müller & Söhne] Läuft: Umzug", "[Müller & Söhne] Wird untersucht: Checkout is slow"},
+		[]string{"\nGeplante Wartung.\n21. Nov. 2026, 10:48–11:48 MEZ\nBetroffen: API\n" +
+			"\nLäuft · 21. Nov. 2026, 10:48 MEZ\nDie Wartung hat begonnen.\n", "\nIt is slow.\n"},
+		"[Müller & Söhne] Bitte bestätigen Sie Ihr Abonnement", "\nAbbestellen: https://"},
+	{"ar", "rtl", "شركة المثال", "=?utf-8?q?[=D8=B4=D8=B1=D9=83=D8=A9",
+		[]string{
+			"[شركة المثال] جارية: \u2068Umzug\u2069", "[شركة المثال] قيد التحقيق: \u2068Checkout is slow\u2069",
+		},
+		[]string{
+			"\nصيانة مخطط لها.\nمن 21 نوفمبر 2026، 10:48 إلى 11:48 CET\nالمكوّنات المتأثرة: \u2068API\u2069\n" +
+				"\nجارية · 21 نوفمبر 2026، 10:48 CET\nبدأت الصيانة.\n", "\nIt is slow.\n",
+		},
+		"[شركة المثال] يرجى تأكيد اشتراكك", "\nإلغاء الاشتراك: https://"},
+}
+
 // TestMailsOverSMTP checks that the mails of a page arrive in its language and time zone.
 func TestMailsOverSMTP(t *testing.T) {
 	t.Parallel()
-	for _, c := range []struct {
-		language, dir, name  string
-		encoded              string // beginning of the encoded subject
-		subjects, texts      []string
-		confirm, unsubscribe string
-	}{
-		{"de", "ltr", "Müller & Söhne", "=?utf-8?q?[M=C3=BCller_",
-			[]string{"[Müller & Söhne] Läuft: Umzug", "[Müller & Söhne] Wird untersucht: Checkout is slow"},
-			[]string{"\nGeplante Wartung.\n21. Nov. 2026, 10:48–11:48 MEZ\nBetroffen: API\n" +
-				"\nLäuft · 21. Nov. 2026, 10:48 MEZ\nDie Wartung hat begonnen.\n", "\nIt is slow.\n"},
-			"[Müller & Söhne] Bitte bestätigen Sie Ihr Abonnement", "\nAbbestellen: https://"},
-		{"ar", "rtl", "شركة المثال", "=?utf-8?q?[=D8=B4=D8=B1=D9=83=D8=A9",
-			[]string{
-				"[شركة المثال] جارية: \u2068Umzug\u2069", "[شركة المثال] قيد التحقيق: \u2068Checkout is slow\u2069",
-			},
-			[]string{
-				"\nصيانة مخطط لها.\nمن 21 نوفمبر 2026، 10:48 إلى 11:48 CET\nالمكوّنات المتأثرة: \u2068API\u2069\n" +
-					"\nجارية · 21 نوفمبر 2026، 10:48 CET\nبدأت الصيانة.\n", "\nIt is slow.\n",
-			},
-			"[شركة المثال] يرجى تأكيد اشتراكك", "\nإلغاء الاشتراك: https://"},
-	} {
+	for _, c := range mailsByLanguage {
 		t.Run(c.language, func(t *testing.T) {
 			runOnPlannedSites(t, func(s *plannedSite) {
 				_, err := s.ChangePage(s.Context(), s.ws, "acme", func(p *statuspage.Page) error {

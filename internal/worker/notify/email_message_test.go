@@ -21,13 +21,13 @@ Change your subscription: https://status.example.com/status/acme/subscription/01
 Unsubscribe: https://status.example.com/status/acme/unsubscribe/0123456789abcdefghijABCDEFGHIJ00
 `
 
-func TestMailText(t *testing.T) {
-	for _, c := range []struct {
-		name   string
-		events []audience.Event
-		want   string
-	}{
-		{"an incident", mailDatabase(), `Resolved: Database <down>
+// mailTexts are the texts of mails about incidents.
+var mailTexts = []struct {
+	name   string
+	events []audience.Event
+	want   string
+}{
+	{"an incident", mailDatabase(), `Resolved: Database <down>
 Major impact.
 
 Resolved · 21 Nov 2026, 08:28 UTC
@@ -42,8 +42,8 @@ Reads & lists work.
 
 https://status.example.com/status/acme/incidents/inc-1
 `},
-		{"a flapping monitor", slices.Concat(mailOutage("a", "Backup", 0, 2), mailOutage("b", "Backup", 4, 0)),
-			`Investigating: Backup is down
+	{"a flapping monitor", slices.Concat(mailOutage("a", "Backup", 0, 2), mailOutage("b", "Backup", 4, 0)),
+		`Investigating: Backup is down
 Major impact.
 Went down 2 times since 21 Nov 2026, 07:48 UTC.
 
@@ -58,8 +58,8 @@ No ping.
 
 https://status.example.com/status/acme/incidents/b
 `},
-		{"two monitors", slices.Concat(mailOutage("a", "A", 0, 0), mailOutage("b", "B", 1, 0)),
-			`Investigating: B is down
+	{"two monitors", slices.Concat(mailOutage("a", "A", 0, 0), mailOutage("b", "B", 1, 0)),
+		`Investigating: B is down
 Major impact.
 
 Investigating · 21 Nov 2026, 07:49 UTC
@@ -77,7 +77,10 @@ No ping.
 
 https://status.example.com/status/acme/incidents/a
 `},
-	} {
+}
+
+func TestMailText(t *testing.T) {
+	for _, c := range mailTexts {
 		t.Run(c.name, func(t *testing.T) {
 			p := composed(t, mailNotification(audience.PurposeEvent, c.events...))
 			if diff := cmp.Diff(c.want+mailFoot, p.text); diff != "" {

@@ -175,39 +175,43 @@ func TestSMTPUnreachable(t *testing.T) {
 	}
 }
 
+// smtpSteps are the steps at which a server may misbehave, and their names in reasons.
+var smtpSteps = []struct {
+	name, reason string
+	early        bool // before the server has the recipient
+}{
+	{"greeting", "the greeting", true}, {"EHLO", "EHLO", true}, {"STARTTLS", "STARTTLS", true},
+	{"AUTH", "AUTH", true},
+	{"MAIL", "MAIL FROM", true}, {"RCPT", "RCPT TO", false}, {"DATA", "DATA", false},
+	{"message", "the message", false},
+}
+
+// smtpActs are the ways to misbehave.
+var smtpActs = []struct {
+	name, reason string
+	act          func(net.Conn, int) error
+	limit        time.Duration
+}{
+	{"hangs", "too slow", smtpHang, 2 * time.Second},
+	{"drips", "too slow", smtpDrip, 2 * time.Second},
+	{"drops", "dropped the connection", smtpDrop, smtpTestTimeout},
+	{"floods", "too long", smtpFlood, smtpTestTimeout},
+	{"sends other text", "not SMTP", smtpReply("hello there\r\n"), smtpTestTimeout},
+	{"4xx", "answered 451", smtpReply("451 4.3.0 try \x1b[31mlater\r\n"), smtpTestTimeout},
+	{"421", "answered 421", smtpReply("421 closing\r\n"), smtpTestTimeout},
+	{"5xx", "answered 554", smtpReply("554-5.0.0 no\r\n554 5.0.0 " + strings.Repeat("never ", 200) + "\r\n"),
+		smtpTestTimeout},
+}
+
 // TestSMTPSteps checks that an attempt ends in time with the right outcome, whatever the
 // server does at any step.
 func TestSMTPSteps(t *testing.T) {
 	t.Parallel()
-	steps := []struct {
-		name, reason string
-		early        bool // before the server has the recipient
-	}{
-		{"greeting", "the greeting", true}, {"EHLO", "EHLO", true}, {"STARTTLS", "STARTTLS", true},
-		{"AUTH", "AUTH", true},
-		{"MAIL", "MAIL FROM", true}, {"RCPT", "RCPT TO", false}, {"DATA", "DATA", false},
-		{"message", "the message", false},
-	}
-	acts := []struct {
-		name, reason string
-		act          func(net.Conn, int) error
-		limit        time.Duration
-	}{
-		{"hangs", "too slow", smtpHang, 2 * time.Second},
-		{"drips", "too slow", smtpDrip, 2 * time.Second},
-		{"drops", "dropped the connection", smtpDrop, smtpTestTimeout},
-		{"floods", "too long", smtpFlood, smtpTestTimeout},
-		{"sends other text", "not SMTP", smtpReply("hello there\r\n"), smtpTestTimeout},
-		{"4xx", "answered 451", smtpReply("451 4.3.0 try \x1b[31mlater\r\n"), smtpTestTimeout},
-		{"421", "answered 421", smtpReply("421 closing\r\n"), smtpTestTimeout},
-		{"5xx", "answered 554", smtpReply("554-5.0.0 no\r\n554 5.0.0 " + strings.Repeat("never ", 200) + "\r\n"),
-			smtpTestTimeout},
-	}
 	// In parallel, because most of them only wait.
 	var running sync.WaitGroup
 	defer running.Wait()
-	for _, step := range steps {
-		for _, act := range acts {
+	for _, step := range smtpSteps {
+		for _, act := range smtpActs {
 			running.Go(func() {
 				t.Run(step.name+" "+act.name, func(t *testing.T) {
 					script, setting := smtpScript{step: step.name, act: act.act, offer: "8BITMIME"}, "smtp://127.0.0.1"

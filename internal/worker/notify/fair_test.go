@@ -5,6 +5,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -18,28 +19,17 @@ import (
 	"pgregory.net/rapid"
 )
 
+type hangingReceivers struct {
+	*site
+	hanging atomic.Int64
+}
+
 // TestHangingWebhooksDelayNobody checks that a message arrives although many webhooks of another workspace, which were
 // sent theirs before, accept connections and say nothing: half of them at one host, and some at the host of the
 // message.
 func TestHangingWebhooksDelayNobody(t *testing.T) {
 	runOnSites(t, func(s *site) {
-		var hanging atomic.Int64
-		listen := func() string {
-			l, err := net.Listen("tcp", "127.0.0.1:0")
-			s.ok(err)
-			s.Cleanup(func() { l.Close() })
-			go func() {
-				for {
-					c, err := l.Accept()
-					if err != nil {
-						return
-					}
-					hanging.Add(1)
-					s.Cleanup(func() { c.Close() })
-				}
-			}()
-			return "http://" + l.Addr().String()
-		}
+		h := &hangingReceivers{site: s}
 		arrived := make(chan struct{}, 1)
 		release := make(chan struct{})
 		shared := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
@@ -47,19 +37,19 @@ func TestHangingWebhooksDelayNobody(t *testing.T) {
 				arrived <- struct{}{}
 				return
 			}
-			hanging.Add(1)
+			h.hanging.Add(1)
 			<-release
 		}))
 		defer shared.Close()
 		defer close(release)
-		one := listen()
+		one := h.listen()
 		for i := range 100 {
 			at := one
 			switch {
 			case i%10 == 0:
 				at = shared.URL
 			case i%2 == 0:
-				at = listen()
+				at = h.listen()
 			}
 			s.subscribe(audience.ChannelWebhook, fmt.Sprint(at, "/bad/", i))
 		}
@@ -73,7 +63,7 @@ func TestHangingWebhooksDelayNobody(t *testing.T) {
 		s.ok(err)
 		stop := s.start("")
 		s.openIncident("It is slow.")
-		s.waitFor("many hang", func() bool { return hanging.Load() >= 40+2*webhookPerHost })
+		s.waitFor("many hang", func() bool { return h.hanging.Load() >= 40+2*webhookPerHost })
 		_, err = s.SendTestMessage(s.Context(), good, "good", sub.ID)
 		s.ok(err)
 		select {
@@ -81,11 +71,29 @@ func TestHangingWebhooksDelayNobody(t *testing.T) {
 		case <-time.After(webhookTimeout / 2):
 			s.Error("the message waits for webhooks of another workspace")
 		}
-		if n := hanging.Load(); n > webhookPerWorkspace {
+		if n := h.hanging.Load(); n > webhookPerWorkspace {
 			s.Errorf("%d webhooks of one workspace are called at a time", n)
 		}
 		stop()
 	})
+}
+
+// listen starts a host whose connections are accepted and hang, and returns its URL.
+func (h *hangingReceivers) listen() string {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	h.ok(err)
+	h.Cleanup(func() { l.Close() })
+	go func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			h.hanging.Add(1)
+			h.Cleanup(func() { c.Close() })
+		}
+	}()
+	return "http://" + l.Addr().String()
 }
 
 // simulated is a message in a simulation.
@@ -124,39 +132,15 @@ func simulate(t *rapid.T, c channel) {
 	if hanging > 10 {
 		bound = 2 * audience.SendTimeout
 	}
-	waiting := make(map[string][]simulated) // by workspace
-	for w := range hanging {
-		name := fmt.Sprint("hangs ", w)
-		for n := range rapid.IntRange(1, 90).Draw(t, "messages") {
-			host := fmt.Sprint(w, ".", n%hosts)
-			if n%10 == 0 && w < 3 {
-				host = "shared"
-			}
-			waiting[name] = append(waiting[name], simulated{
-				fair.Target{Workspace: name, Host: host}, began, audience.SendTimeout,
-			})
-		}
-	}
-	type ending struct {
-		simulated
-		at      time.Time
-		release func()
-	}
+	waiting := hangingMessages(t, hanging, hosts, began)
 	var sending []ending
 	busy := make(map[fair.Target]time.Time) // when it last had no place because of its own messages
 	gate, turn := c.gate(), 0
-	names := func() (all []string) {
-		for w := range hanging {
-			all = append(all, fmt.Sprint("hangs ", w))
-		}
-		return append(all, "works 0", "works 1")
-	}()
+	names := workspaceNames(hanging)
 	for now := began; now.Before(began.Add(time.Minute)); now = now.Add(step) {
-		still := sending[:0]
-		for _, s := range sending {
+		sending = slices.DeleteFunc(sending, func(s ending) bool {
 			if s.at.After(now) {
-				still = append(still, s)
-				continue
+				return false
 			}
 			s.release()
 			hung := s.takes == audience.SendTimeout
@@ -164,14 +148,9 @@ func simulate(t *rapid.T, c channel) {
 				s.due = now.Add(5 * time.Second)
 				waiting[s.to.Workspace] = append(waiting[s.to.Workspace], s.simulated)
 			}
-		}
-		sending = still
-		if rapid.IntRange(0, 3).Draw(t, "new message") == 0 {
-			name := fmt.Sprint("works ", rapid.IntRange(0, 1).Draw(t, "of"))
-			host := rapid.SampledFrom([]string{"shared", "quick", "own"}).Draw(t, "host")
-			takes := time.Duration(rapid.IntRange(1, 3000).Draw(t, "ms")) * time.Millisecond
-			waiting[name] = append(waiting[name], simulated{fair.Target{Workspace: name, Host: host}, now, takes})
-		}
+			return true
+		})
+		newMessage(t, waiting, now)
 		plan := gate.Plan(now)
 		first, free := turn, gate.Free()
 		for i := range names {
@@ -194,19 +173,55 @@ func simulate(t *rapid.T, c channel) {
 			}
 			waiting[name] = left
 		}
-		own := make(map[fair.Target]int)
-		for _, s := range sending {
-			if own[s.to]++; s.to.Host == "shared" || own[s.to] >= c.perHost {
-				busy[s.to] = now
+		noteBusy(busy, sending, c.perHost, now)
+		for _, m := range slices.Concat(waiting["works 0"], waiting["works 1"]) {
+			if waits := min(now.Sub(m.due), now.Sub(busy[m.to])); waits > bound {
+				t.Fatalf("a message to %s waits for %v, while %d workspaces hang", m.to.Host, waits, hanging)
 			}
 		}
-		for _, name := range names[hanging:] {
-			for _, m := range waiting[name] {
-				if waits := min(now.Sub(m.due), now.Sub(busy[m.to])); waits > bound {
-					t.Fatalf("a message to %s waits for %v, while %d workspaces hang", m.to.Host, waits, hanging)
-				}
+	}
+}
+
+// ending is a message that is being sent.
+type ending struct {
+	simulated
+	at      time.Time
+	release func()
+}
+
+// hangingMessages returns messages whose receivers hang, by workspace.
+func hangingMessages(t *rapid.T, hanging, hosts int, began time.Time) map[string][]simulated {
+	waiting := make(map[string][]simulated) // by workspace
+	for w := range hanging {
+		name := fmt.Sprint("hangs ", w)
+		for n := range rapid.IntRange(1, 90).Draw(t, "messages") {
+			host := fmt.Sprint(w, ".", n%hosts)
+			if n%10 == 0 && w < 3 {
+				host = "shared"
 			}
+			waiting[name] = append(waiting[name], simulated{
+				fair.Target{Workspace: name, Host: host}, began, audience.SendTimeout,
+			})
 		}
+	}
+	return waiting
+}
+
+// workspaceNames are the workspaces whose receivers hang, and two whose receivers work.
+func workspaceNames(hanging int) (all []string) {
+	for w := range hanging {
+		all = append(all, fmt.Sprint("hangs ", w))
+	}
+	return append(all, "works 0", "works 1")
+}
+
+// newMessage sometimes adds a message whose receiver works.
+func newMessage(t *rapid.T, waiting map[string][]simulated, now time.Time) {
+	if rapid.IntRange(0, 3).Draw(t, "new message") == 0 {
+		name := fmt.Sprint("works ", rapid.IntRange(0, 1).Draw(t, "of"))
+		host := rapid.SampledFrom([]string{"shared", "quick", "own"}).Draw(t, "host")
+		takes := time.Duration(rapid.IntRange(1, 3000).Draw(t, "ms")) * time.Millisecond
+		waiting[name] = append(waiting[name], simulated{fair.Target{Workspace: name, Host: host}, now, takes})
 	}
 }
 
@@ -235,6 +250,16 @@ func TestPausesEndByAttempts(t *testing.T) {
 			if ends := q.gate.Plan(now).Admits(target(to)); ends != (result != audience.SendNotAttempted) {
 				t.Errorf("%s: the pause ends by the result %d: %t", c.name, result, ends)
 			}
+		}
+	}
+}
+
+// noteBusy notes where no more messages are sent now: at the shared host, and where perHost are being sent.
+func noteBusy(busy map[fair.Target]time.Time, sending []ending, perHost int, now time.Time) {
+	own := make(map[fair.Target]int)
+	for _, s := range sending {
+		if own[s.to]++; s.to.Host == "shared" || own[s.to] >= perHost {
+			busy[s.to] = now
 		}
 	}
 }

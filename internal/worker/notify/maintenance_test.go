@@ -19,39 +19,40 @@ import (
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 )
 
-// TestMailOfMaintenance checks the mails of all kinds of maintenance events, with times
-// in the page's zone.
+// maintenanceMails are the mails of all kinds of maintenance events, with times in the zone of the page.
+var maintenanceMails = []struct {
+	subject, text string
+	event         audience.Event
+}{
+	{"Scheduled", "Scheduled · 21 Nov 2026, 08:48 CET\nWrites wait for up to a minute.\n", mailUpgrade()[0]},
+	{"New time", "New time · 21 Nov 2026, 09:18 CET\nThe planned time of this maintenance has changed.\n",
+		mailMaintenance(30, statuspage.EventMaintenanceUpdated, statuspage.MaintenanceScheduled, "", "")},
+	{"Update", "Update · 21 Nov 2026, 09:18 CET\nStill on.\n",
+		mailMaintenance(
+			30, statuspage.EventMaintenanceUpdated, statuspage.MaintenanceScheduled, "upd_5", "Still on.",
+		)},
+	{"Reminder", "Reminder · 21 Nov 2026, 09:48 CET\nThis maintenance begins soon.\n", mailUpgrade()[1]},
+	{"In progress", "In progress · 22 Nov 2026, 03:48 CET\nThe maintenance has begun.\n", mailUpgrade()[2]},
+	{"In progress", "In progress · 22 Nov 2026, 04:28 CET\nHalf of it.\n",
+		mailMaintenance(
+			1180, statuspage.EventMaintenanceUpdated, statuspage.MaintenanceInProgress, "upd_5", "Half of it.",
+		)},
+	{"New end", "New end · 22 Nov 2026, 04:28 CET\nThe planned time of this maintenance has changed.\n",
+		mailMaintenance(1180, statuspage.EventMaintenanceUpdated, statuspage.MaintenanceInProgress, "", "")},
+	{"Verifying", "Verifying · 22 Nov 2026, 04:48 CET\nWe are checking the results.\n", mailUpgrade()[3]},
+	{"Completed", "Completed · 22 Nov 2026, 05:48 CET\nThe maintenance is complete.\n", mailUpgrade()[4]},
+	{"Update", "Update · 22 Nov 2026, 06:28 CET\nThank you.\n",
+		mailMaintenance(
+			1300, statuspage.EventMaintenanceUpdated, statuspage.MaintenanceCompleted, "upd_5", "Thank you.",
+		)},
+	{"Cancelled", "Cancelled · 21 Nov 2026, 08:58 CET\nThis maintenance has been cancelled.\n",
+		mailMaintenance(10, statuspage.EventMaintenanceCancelled, statuspage.MaintenanceScheduled, "", "")},
+}
+
+// TestMailOfMaintenance checks the mails of all kinds of maintenance events.
 func TestMailOfMaintenance(t *testing.T) {
 	t.Parallel()
-	moved := mailMaintenance(30, statuspage.EventMaintenanceUpdated, statuspage.MaintenanceScheduled, "", "")
-	life := mailUpgrade()
-	for _, c := range []struct {
-		subject, text string
-		event         audience.Event
-	}{
-		{"Scheduled", "Scheduled · 21 Nov 2026, 08:48 CET\nWrites wait for up to a minute.\n", life[0]},
-		{"New time", "New time · 21 Nov 2026, 09:18 CET\nThe planned time of this maintenance has changed.\n", moved},
-		{"Update", "Update · 21 Nov 2026, 09:18 CET\nStill on.\n",
-			mailMaintenance(
-				30, statuspage.EventMaintenanceUpdated, statuspage.MaintenanceScheduled, "upd_5", "Still on.",
-			)},
-		{"Reminder", "Reminder · 21 Nov 2026, 09:48 CET\nThis maintenance begins soon.\n", life[1]},
-		{"In progress", "In progress · 22 Nov 2026, 03:48 CET\nThe maintenance has begun.\n", life[2]},
-		{"In progress", "In progress · 22 Nov 2026, 04:28 CET\nHalf of it.\n",
-			mailMaintenance(
-				1180, statuspage.EventMaintenanceUpdated, statuspage.MaintenanceInProgress, "upd_5", "Half of it.",
-			)},
-		{"New end", "New end · 22 Nov 2026, 04:28 CET\nThe planned time of this maintenance has changed.\n",
-			mailMaintenance(1180, statuspage.EventMaintenanceUpdated, statuspage.MaintenanceInProgress, "", "")},
-		{"Verifying", "Verifying · 22 Nov 2026, 04:48 CET\nWe are checking the results.\n", life[3]},
-		{"Completed", "Completed · 22 Nov 2026, 05:48 CET\nThe maintenance is complete.\n", life[4]},
-		{"Update", "Update · 22 Nov 2026, 06:28 CET\nThank you.\n",
-			mailMaintenance(
-				1300, statuspage.EventMaintenanceUpdated, statuspage.MaintenanceCompleted, "upd_5", "Thank you.",
-			)},
-		{"Cancelled", "Cancelled · 21 Nov 2026, 08:58 CET\nThis maintenance has been cancelled.\n",
-			mailMaintenance(10, statuspage.EventMaintenanceCancelled, statuspage.MaintenanceScheduled, "", "")},
-	} {
+	for _, c := range maintenanceMails {
 		t.Run(string(c.event.Kind)+" "+c.subject, func(t *testing.T) {
 			n := mailNotification(audience.PurposeEvent, c.event)
 			n.Page.TimeZone = "Europe/Berlin"

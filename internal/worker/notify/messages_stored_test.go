@@ -19,11 +19,8 @@ import (
 
 var updateMessages = flag.Bool("update-messages", false, "write testdata/messages.txt")
 
-// storedStories returns what subscribers are told, by name.
+// storedStories returns what subscribers are notified of, by name.
 func storedStories() map[string]audience.Notification {
-	event := func(events ...audience.Event) audience.Notification {
-		return mailNotification(audience.PurposeEvent, events...)
-	}
 	stories := map[string]audience.Notification{
 		"a confirmation": mailNotification(audience.PurposeConfirmation),
 		"a link":         mailNotification(audience.PurposeLink),
@@ -36,40 +33,55 @@ func storedStories() map[string]audience.Notification {
 			{ComponentID: "comp_1", Name: "API", New: kernel.StatusMajorOutage},
 			{ComponentID: "comp_2", Name: "Website", New: kernel.StatusDegradedPerformance},
 		}
-		stories[fmt.Sprintf("an incident, %d events", i+1)] = event(database[:i+1]...)
+		stories[fmt.Sprintf("an incident, %d events", i+1)] = aboutEvents(database[:i+1]...)
 	}
 	for i := range upgrade {
-		stories[fmt.Sprintf("a maintenance, %d events", i+1)] = event(upgrade[:i+1]...)
+		stories[fmt.Sprintf("a maintenance, %d events", i+1)] = aboutEvents(upgrade[:i+1]...)
 	}
 	postmortem := mailEvent(90, statuspage.EventIncidentPostmortem, "inc-1", "", audience.EventData{
 		Title: "Database <down>", Impact: kernel.ImpactMajor, State: statuspage.IncidentResolved,
 		Message: "A disk was full. We **watch** disks now.",
 	})
-	stories["a post-mortem"] = event(postmortem)
-	stories["a cancelled maintenance"] = event(mailMaintenance(30, statuspage.EventMaintenanceCancelled,
+	stories["a post-mortem"] = aboutEvents(postmortem)
+	stories["a cancelled maintenance"] = aboutEvents(mailMaintenance(30, statuspage.EventMaintenanceCancelled,
 		statuspage.MaintenanceScheduled, "", ""))
 	changed := mailEvent(5, statuspage.EventComponentStatusChanged, "", "", audience.EventData{
 		Component: "API", OldStatus: kernel.StatusOperational, NewStatus: kernel.StatusPartialOutage,
 	})
 	changed.ComponentID = "comp_1"
-	stories["a component"] = event(changed)
+	stories["a component"] = aboutEvents(changed)
 	changed.Data.OldStatus, changed.Data.NewStatus = changed.Data.NewStatus, changed.Data.OldStatus
-	stories["a component that works again"] = event(changed)
+	stories["a component that works again"] = aboutEvents(changed)
+	addWarnings(stories)
+	stories["an outage"] = aboutEvents(mailOutage("a", "Backup", 0, 0)...)
+	stories["an outage that is over"] = aboutEvents(mailOutage("a", "Backup", 0, 9)...)
+	stories["a monitor that flaps"] = aboutEvents(slices.Concat(mailOutage("a", "Backup", 0, 2),
+		mailOutage("b", "Backup", 4, 6), mailOutage("c", "Backup", 8, 0))...)
+	addMany(stories)
+	omitted := slices.Clone(database[:2])
+	omitted[0].Data.Message, omitted[0].Data.MessageOmitted = "", true
+	stories["a message that was not loaded"] = aboutEvents(omitted...)
+	stories["nothing"] = aboutEvents()
+	return stories
+}
+
+// addWarnings adds a warning and its end.
+func addWarnings(stories map[string]audience.Notification) {
 	warning := audience.WarningData{
 		MonitorName: "Backup", MonitorSlug: "backup", Condition: monitor.ConditionCertificateExpiry,
 		Message: "It expires in 3 days.", RunID: "run_1", WarnedAt: mailStart,
 	}
 	warned := mailEvent(1, statuspage.EventMonitorWarning, "", "mon_1", audience.EventData{Warning: &warning})
 	warned.WarningID = "wrn_1"
-	stories["a warning"] = event(warned)
+	stories["a warning"] = aboutEvents(warned)
 	ended := warning
 	ended.EndedAt = mailStart.Add(time.Hour)
 	warned.Kind, warned.Data.Warning = statuspage.EventMonitorWarningEnded, &ended
-	stories["a warning that ended"] = event(warned)
-	stories["an outage"] = event(mailOutage("a", "Backup", 0, 0)...)
-	stories["an outage that is over"] = event(mailOutage("a", "Backup", 0, 9)...)
-	stories["a monitor that flaps"] = event(slices.Concat(mailOutage("a", "Backup", 0, 2),
-		mailOutage("b", "Backup", 4, 6), mailOutage("c", "Backup", 8, 0))...)
+	stories["a warning that ended"] = aboutEvents(warned)
+}
+
+// addMany adds messages about many outages, and about many updates.
+func addMany(stories map[string]audience.Notification) {
 	var many, updates []audience.Event
 	for i := range 12 {
 		many = append(many, mailOutage(fmt.Sprint("inc_", i), fmt.Sprint("Job ", i), i, i%3*20)...)
@@ -79,12 +91,11 @@ func storedStories() map[string]audience.Notification {
 		}
 		updates = append(updates, mailEvent(i, statuspage.EventIncidentUpdated, "inc_1", "", data))
 	}
-	stories["many outages"], stories["many updates"] = event(many...), event(updates...)
-	omitted := slices.Clone(database[:2])
-	omitted[0].Data.Message, omitted[0].Data.MessageOmitted = "", true
-	stories["a message that was not loaded"] = event(omitted...)
-	stories["nothing"] = event()
-	return stories
+	stories["many outages"], stories["many updates"] = aboutEvents(many...), aboutEvents(updates...)
+}
+
+func aboutEvents(events ...audience.Event) audience.Notification {
+	return mailNotification(audience.PurposeEvent, events...)
 }
 
 // storedPages are pages and subscriptions that differ in all that messages show of them.

@@ -224,6 +224,13 @@ func TestPushFailure(t *testing.T) {
 	})
 }
 
+// pushAnswers are the answers of push services, and what they mean.
+var pushAnswers = map[int32]audience.SendResult{
+	201: audience.SendAccepted, 200: audience.SendAccepted, 404: audience.SendGone, 410: audience.SendGone,
+	429: audience.SendFailed, 500: audience.SendFailed,
+	302: audience.SendRejected, 400: audience.SendRejected, 403: audience.SendRejected, 413: audience.SendRejected,
+}
+
 // TestPushAnswers checks what the answers of push services mean.
 func TestPushAnswers(t *testing.T) {
 	var status atomic.Int32
@@ -247,12 +254,7 @@ func TestPushAnswers(t *testing.T) {
 	n := mailNotification(audience.PurposeTest)
 	n.Subscriber.Channel, n.Subscriber.Address = audience.ChannelPush,
 		newBrowser(t, "https://fcm.googleapis.com/fcm/send/secret").target.String()
-	answered := "The browser's push service answered %d."
-	for code, want := range map[int32]audience.SendResult{
-		201: audience.SendAccepted, 200: audience.SendAccepted, 404: audience.SendGone, 410: audience.SendGone,
-		429: audience.SendFailed, 500: audience.SendFailed,
-		302: audience.SendRejected, 400: audience.SendRejected, 403: audience.SendRejected, 413: audience.SendRejected,
-	} {
+	for code, want := range pushAnswers {
 		status.Store(code)
 		o := p.send(t.Context(), n)
 		if o.Unreachable != (code >= 500) { // one browser that is asked to slow down stops no others
@@ -263,8 +265,8 @@ func TestPushAnswers(t *testing.T) {
 			t.Errorf("%d: %+v", code, o)
 		}
 		reason := map[audience.SendResult]string{
-			audience.SendGone:   "The browser's subscription has ended.",
-			audience.SendFailed: fmt.Sprintf(answered, code), audience.SendRejected: fmt.Sprintf(answered, code),
+			audience.SendGone: "The browser's subscription has ended.", audience.SendFailed: answered(code),
+			audience.SendRejected: answered(code),
 		}[want]
 		if o.Reason != reason || o.Detail != "" {
 			t.Errorf("%d: the reason is %q, and %q; want %q", code, o.Reason, o.Detail, reason)
@@ -290,3 +292,5 @@ func TestPushAnswers(t *testing.T) {
 		t.Errorf("a private address: %+v", o)
 	}
 }
+
+func answered(code int32) string { return fmt.Sprintf("The browser's push service answered %d.", code) }

@@ -94,28 +94,25 @@ func TestColorsOfChats(t *testing.T) {
 	}
 }
 
-// TestLimitsOfChatTexts checks at each limit, and one beyond it, what a message to a chat shows and what it says of the
-// rest.
-func TestLimitsOfChatTexts(t *testing.T) {
-	l := i18n.Or("en")
-	entries := func(n, size int) (all []entry) {
-		for i := range n {
-			all = append(all, entry{State: fmt.Sprint("state", i), At: "12:00", Text: strings.Repeat("x", size)})
-		}
-		return all
-	}
-	one := func(th thread) string { return chatThreadsText([]thread{th}, l) }
-	cut := "(" + l.T("mail.cut") + ")"
+var (
+	english = i18n.Or("en")
+	cutNote = "(" + english.T("mail.cut") + ")"
+)
+
+func oneChatThread(th thread) string { return chatThreadsText([]thread{th}, english) }
+
+// TestLimitsOfEntriesInChats checks which entries a message to a chat shows, and what it says about the others.
+func TestLimitsOfEntriesInChats(t *testing.T) {
 	for n := range chatEntries + 3 {
 		for _, hidden := range []int{0, 2} {
-			text := one(thread{
-				Title: "Title", State: "State", URL: "https://u", Entries: entries(n, 5), Hidden: hidden,
+			text := oneChatThread(thread{
+				Title: "Title", State: "State", URL: "https://u", Entries: chatEntriesOf(n, 5), Hidden: hidden,
 			})
-			if shown := strings.Count(text, "xxxxx"); shown != min(n, chatEntries) || strings.Contains(text, cut) {
+			if shown := strings.Count(text, "xxxxx"); shown != min(n, chatEntries) || strings.Contains(text, cutNote) {
 				t.Errorf("%d of %d entries are shown: %q", shown, n, text)
 			}
 			rest := hidden + max(0, n-chatEntries)
-			if says := strings.Contains(text, l.T("mail.earlier", "n", rest)); says != (rest > 0) {
+			if says := strings.Contains(text, english.T("mail.earlier", "n", rest)); says != (rest > 0) {
 				t.Errorf("%d earlier entries: %q", rest, text)
 			}
 			if strings.Contains(text, "Title") || strings.Contains(text, "https://u") {
@@ -123,27 +120,31 @@ func TestLimitsOfChatTexts(t *testing.T) {
 			}
 		}
 	}
+}
+
+func TestLimitOfTextsInChats(t *testing.T) {
 	for size, want := range map[int]bool{chatText - 1: false, chatText: false, chatText + 1: true} {
-		if got := strings.Contains(one(thread{Entries: entries(1, size)}), cut); got != want {
+		if got := strings.Contains(oneChatThread(thread{Entries: chatEntriesOf(1, size)}), cutNote); got != want {
 			t.Errorf("%d characters are cut: %t", size, got)
 		}
 	}
-	if text := one(thread{Entries: []entry{{Text: "short", Short: true}}}); !strings.Contains(text, cut) {
+	if text := oneChatThread(thread{Entries: []entry{{Text: "short", Short: true}}}); !strings.Contains(text, cutNote) {
 		t.Errorf("a text that was cut before: %q", text)
 	}
-	full := one(thread{Impact: "Major", When: "tomorrow", Affected: "API", Outages: 2, Since: "noon"})
-	if want := strings.Join(
-		[]string{
-			"Major", "tomorrow", l.T("mail.affected", "components", "API"),
-			l.T("mail.outages_since", "n", 2, "time", "noon"),
-		},
-		"\n",
-	); full != want {
+	full := oneChatThread(thread{Impact: "Major", When: "tomorrow", Affected: "API", Outages: 2, Since: "noon"})
+	want := strings.Join([]string{
+		"Major", "tomorrow", english.T("mail.affected", "components", "API"),
+		english.T("mail.outages_since", "n", 2, "time", "noon"),
+	}, "\n")
+	if full != want {
 		t.Errorf("%q, want %q", full, want)
 	}
-	if text := one(thread{Impact: "Major", Outages: 1, Since: "noon"}); text != "Major" {
+	if text := oneChatThread(thread{Impact: "Major", Outages: 1, Since: "noon"}); text != "Major" {
 		t.Errorf("without what is empty: %q", text)
 	}
+}
+
+func TestLimitOfThreadsInChats(t *testing.T) {
 	for n := 2; n <= chatThreads+2; n++ {
 		var threads []thread
 		for i := range n {
@@ -151,7 +152,7 @@ func TestLimitsOfChatTexts(t *testing.T) {
 				Title: fmt.Sprint("title", i), State: "Open", URL: fmt.Sprint("https://u/", i),
 			})
 		}
-		text := chatThreadsText(threads, l)
+		text := chatThreadsText(threads, english)
 		for i := range n {
 			if shown := strings.Contains(text, fmt.Sprint("Open: title", i)); shown != (i < chatThreads) {
 				t.Errorf("thread %d of %d is shown: %t", i, n, shown)
@@ -160,10 +161,18 @@ func TestLimitsOfChatTexts(t *testing.T) {
 				t.Errorf("thread %d of %d is linked: %t", i, n, linked)
 			}
 		}
-		if says := strings.Contains(text, l.T("mail.more", "n", n-chatThreads)); says != (n > chatThreads) {
+		if says := strings.Contains(text, english.T("mail.more", "n", n-chatThreads)); says != (n > chatThreads) {
 			t.Errorf("%d threads more: %q", n-chatThreads, text)
 		}
 	}
+}
+
+// chatEntriesOf returns entries with texts of this size.
+func chatEntriesOf(n, size int) (all []entry) {
+	for i := range n {
+		all = append(all, entry{State: fmt.Sprint("state", i), At: "12:00", Text: strings.Repeat("x", size)})
+	}
+	return all
 }
 
 // logged counts the lines of a log by their level.
@@ -186,68 +195,75 @@ type oneServer struct {
 
 func (s oneServer) server() string { return s.name }
 
+var sendResults = []audience.SendResult{
+	audience.SendFailed, audience.SendAccepted, audience.SendRejected, audience.SendUndeliverable,
+	audience.SendGone, audience.SendNotAttempted, audience.SendServerUnavailable,
+}
+
 // TestOutcomesReachTheGateTheCountsAndTheLog checks every outcome after every other one, for a channel with one server
 // and for one with many.
 func TestOutcomesReachTheGateTheCountsAndTheLog(t *testing.T) {
-	results := []audience.SendResult{
-		audience.SendFailed, audience.SendAccepted, audience.SendRejected, audience.SendUndeliverable,
-		audience.SendGone, audience.SendNotAttempted, audience.SendServerUnavailable,
-	}
-	to := store.ClaimedDelivery{ID: "del_1", WorkspaceID: "ws_1", Host: "hooks.example.com"}
 	for _, server := range []string{"", "mail.example.com:25"} {
 		for _, failing := range []bool{false, true} {
-			for _, result := range results {
+			for _, result := range sendResults {
 				for _, unreachable := range []bool{false, true} {
-					log, counted := logged{}, 0
-					n := &Notifier{Config: Config{
-						Logger: slog.New(slog.NewTextHandler(io.MultiWriter(log),
-							&slog.HandlerOptions{Level: slog.LevelDebug})),
-						Settled: func(audience.Channel, audience.SendResult) { counted++ },
-					}}
-					c := channel{name: "test", places: 4, perHost: 2, minPause: time.Minute, maxPause: time.Hour}
-					if server != "" {
-						c.serverName, c.perHost = "server", 0
-					}
-					q := newQueue(n, c, oneServer{name: server})
-					q.gate.Note(fair.Target{Workspace: to.WorkspaceID, Host: to.Host}, failing, time.Unix(1e9, 0))
-					batch := []store.DeliveryResult{
-						{
-							ClaimedDelivery: to,
-							Outcome: audience.SendOutcome{
-								Result: result, Unreachable: unreachable, Detail: "detail", Reason: "reason",
-							},
-						},
-					}
-					q.noteResults(batch, time.Unix(1e9, 0))
-					at := fmt.Sprintf("server %q, failing before %t, %v, unreachable %t", server, failing, result,
-						unreachable)
-					want := result
-					if server != "" && failing && unreachable && result == audience.SendFailed {
-						want = audience.SendServerUnavailable // it says nothing about the message
-					}
-					if got := batch[0].Outcome.Result; got != want {
-						t.Errorf("%s: result %v, want %v", at, got, want)
-					}
-					attempted := result != audience.SendNotAttempted
-					if got := q.gate.Failing(target(to)); got != (attempted && unreachable || !attempted && failing) {
-						t.Errorf("%s: failing %t", at, got)
-					}
-					outage := server != "" && unreachable && attempted && result != audience.SendGone
-					if errors := log[slog.LevelError]; errors > 0 != outage {
-						t.Errorf("%s: %d errors are logged", at, errors)
-					}
-					clear(log)
-					q.report(batch[0])
-					if (counted == 1) != attempted {
-						t.Errorf("%s: counted %d times", at, counted)
-					}
-					failed := attempted && result != audience.SendAccepted
-					info := failed && (server == "" || !unreachable)
-					if (log[slog.LevelInfo] == 1) != info || (log[slog.LevelDebug] == 1) != (failed && !info) {
-						t.Errorf("%s: logged %v", at, log)
-					}
+					checkOutcome(t, server, failing, result, unreachable)
 				}
 			}
 		}
+	}
+}
+
+// checkOutcome notes and reports the result of an attempt at a channel, whose server or host was failing before or not.
+func checkOutcome(t *testing.T, server string, failing bool, result audience.SendResult, unreachable bool) {
+	t.Helper()
+	to := store.ClaimedDelivery{ID: "del_1", WorkspaceID: "ws_1", Host: "hooks.example.com"}
+	log, counted := logged{}, 0
+	n := &Notifier{Config: Config{
+		Logger: slog.New(slog.NewTextHandler(io.MultiWriter(log),
+			&slog.HandlerOptions{Level: slog.LevelDebug})),
+		Settled: func(audience.Channel, audience.SendResult) { counted++ },
+	}}
+	c := channel{name: "test", places: 4, perHost: 2, minPause: time.Minute, maxPause: time.Hour}
+	if server != "" {
+		c.serverName, c.perHost = "server", 0
+	}
+	q := newQueue(n, c, oneServer{name: server})
+	q.gate.Note(fair.Target{Workspace: to.WorkspaceID, Host: to.Host}, failing, time.Unix(1e9, 0))
+	batch := []store.DeliveryResult{
+		{
+			ClaimedDelivery: to,
+			Outcome: audience.SendOutcome{
+				Result: result, Unreachable: unreachable, Detail: "detail", Reason: "reason",
+			},
+		},
+	}
+	q.noteResults(batch, time.Unix(1e9, 0))
+	at := fmt.Sprintf("server %q, failing before %t, %v, unreachable %t", server, failing, result,
+		unreachable)
+	want := result
+	if server != "" && failing && unreachable && result == audience.SendFailed {
+		want = audience.SendServerUnavailable // it says nothing about the message
+	}
+	if got := batch[0].Outcome.Result; got != want {
+		t.Errorf("%s: result %v, want %v", at, got, want)
+	}
+	attempted := result != audience.SendNotAttempted
+	if got := q.gate.Failing(target(to)); got != (attempted && unreachable || !attempted && failing) {
+		t.Errorf("%s: failing %t", at, got)
+	}
+	outage := server != "" && unreachable && attempted && result != audience.SendGone
+	if errors := log[slog.LevelError]; errors > 0 != outage {
+		t.Errorf("%s: %d errors are logged", at, errors)
+	}
+	clear(log)
+	q.report(batch[0])
+	if (counted == 1) != attempted {
+		t.Errorf("%s: counted %d times", at, counted)
+	}
+	failed := attempted && result != audience.SendAccepted
+	info := failed && (server == "" || !unreachable)
+	if (log[slog.LevelInfo] == 1) != info || (log[slog.LevelDebug] == 1) != (failed && !info) {
+		t.Errorf("%s: logged %v", at, log)
 	}
 }

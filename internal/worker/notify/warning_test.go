@@ -36,9 +36,8 @@ func TestWarningsArrive(t *testing.T) {
 				t.Fatal(results)
 			}
 		}
-		enabled := false
 		_, err = s.ChangeMonitor(t.Context(), s.ws, m.ID, func(c *monitor.MonitorConfig) error {
-			c.Enable(enabled)
+			c.Enable(false)
 			return nil
 		})
 		s.ok(err)
@@ -50,18 +49,8 @@ func TestWarningsArrive(t *testing.T) {
 			select {
 			case got := <-seen:
 				s.ok(verifier.Verify(got.Body, got.Header))
-				var message struct {
-					Type string
-					Data struct {
-						Monitor, Warning struct{ ID, Name, Condition string }
-					}
-				}
-				s.ok(json.Unmarshal(got.Body, &message))
-				if d := message.Data; got.URI != "/on-call" || d.Monitor.ID != m.ID || d.Monitor.Name != "Nightly" ||
-					d.Warning.Condition != "min_runtime" {
-					t.Errorf("%s: %s", got.URI, got.Body)
-				}
-				kinds, warnings = append(kinds, message.Type), append(warnings, message.Data.Warning.ID)
+				kind, warning := s.aboutShortRun(got, m.ID)
+				kinds, warnings = append(kinds, kind), append(warnings, warning)
 			case <-timeout:
 				t.Fatalf("only %q arrived", kinds)
 			}
@@ -75,4 +64,21 @@ func TestWarningsArrive(t *testing.T) {
 			t.Errorf("%d mails", len(got))
 		}
 	})
+}
+
+// aboutShortRun checks the message about a run that was too short, and returns its type and the id of the warning.
+func (s *site) aboutShortRun(got receivedRequest, monitorID string) (kind, warning string) {
+	s.Helper()
+	var message struct {
+		Type string
+		Data struct {
+			Monitor, Warning struct{ ID, Name, Condition string }
+		}
+	}
+	s.ok(json.Unmarshal(got.Body, &message))
+	if d := message.Data; got.URI != "/on-call" || d.Monitor.ID != monitorID || d.Monitor.Name != "Nightly" ||
+		d.Warning.Condition != "min_runtime" {
+		s.Errorf("%s: %s", got.URI, got.Body)
+	}
+	return message.Type, message.Data.Warning.ID
 }

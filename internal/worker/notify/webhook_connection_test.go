@@ -63,85 +63,105 @@ func webhookReadRequest(conn net.Conn) error {
 	return err
 }
 
-// TestWebhookWire checks failures on the wire: each uses one connection, has an outcome
-// with a reason, and ends in time.
+// wireHang waits until the other side gives up.
+func wireHang(conn net.Conn) { _, _ = io.Copy(io.Discard, conn) }
+
+func wireDrop(net.Conn) {}
+
+func wireDrip(conn net.Conn, piece string) {
+	for {
+		if _, err := io.WriteString(conn, piece); err != nil {
+			return
+		}
+		time.Sleep(time.Millisecond) // simulates a slow receiver
+	}
+}
+
+func wireFlood(conn net.Conn, piece string) {
+	for piece = strings.Repeat(piece, 1000); ; {
+		if _, err := io.WriteString(conn, piece); err != nil {
+			return
+		}
+	}
+}
+
+// wireAnswer reads the request, and answers.
+func wireAnswer(text string, then func(net.Conn)) func(net.Conn) {
+	return func(conn net.Conn) {
+		if webhookReadRequest(conn) != nil {
+			return
+		}
+		_, _ = io.WriteString(conn, text)
+		then(conn)
+	}
+}
+
+const wireLate, wireNone = "late", "none" // both have the same reason
+
+// wireFailures are failures on the wire.
+var wireFailures = []struct {
+	name    string
+	timeout time.Duration
+	serve   func(net.Conn) // nil: only waits
+	reason  string         // "": accepted
+}{
+	{"dropped at once", 0, wireDrop, wireNone},
+	{"dropped in the request", 0, func(conn net.Conn) { _, _ = io.ReadFull(conn, make([]byte, 20)) }, wireNone},
+	{"dropped after the request", 0, wireAnswer("", wireDrop), wireNone},
+	{"dropped in the status", 0, wireAnswer("HTTP/1.1 2", wireDrop), wireNone},
+	{"dropped in the header", 0, wireAnswer("HTTP/1.1 200 OK\r\nContent-Le", wireDrop), wireNone},
+	{"dropped in the body", 0, wireAnswer("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nfour", wireDrop), ""},
+	{"not HTTP", 0, wireAnswer("SSH-2.0-OpenSSH_9.2\r\n", wireDrop), wireNone},
+	{"a body that is not chunked as declared", 0,
+		wireAnswer("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz", wireDrop), ""},
+	{"a huge header", 0, wireAnswer("HTTP/1.1 200 OK\r\n", func(conn net.Conn) {
+		wireFlood(conn, "X-Filler: 0123456789\r\n")
+	}), wireNone},
+	{"a huge header line", 0, wireAnswer("HTTP/1.1 200 OK\r\nX-Filler: ", func(conn net.Conn) {
+		wireFlood(conn, "0123456789")
+	}), wireNone},
+	{"endless early hints", 0, wireAnswer("", func(conn net.Conn) {
+		wireFlood(conn, "HTTP/1.1 103 Early Hints\r\n\r\n")
+	}), wireNone},
+	{"an endless body", 0, wireAnswer("HTTP/1.1 200 OK\r\n\r\n", func(conn net.Conn) {
+		wireFlood(conn, "0123456789")
+	}), ""},
+	{"an endless error", 0, wireAnswer("HTTP/1.1 500 No\r\n\r\n", func(conn net.Conn) {
+		wireFlood(conn, "0123456789")
+	}), "The webhook answered 500."},
+	{"hangs before it reads", 200 * time.Millisecond, nil, wireLate},
+	{"hangs before the status", 200 * time.Millisecond, wireAnswer("", wireHang), wireLate},
+	{"hangs in the header", 200 * time.Millisecond, wireAnswer("HTTP/1.1 200 OK\r\nContent-Le", wireHang), wireLate},
+	{"hangs in the body", 2 * time.Second, wireAnswer("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nfour", wireHang),
+		""},
+	{"hangs in an error's body", 2 * time.Second,
+		wireAnswer("HTTP/1.1 503 No\r\nContent-Length: 9\r\n\r\nfour", wireHang),
+		"The webhook answered 503."},
+	{"switches protocols and hangs", 0,
+		wireAnswer("HTTP/1.1 101 OK\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n", wireHang),
+		"The webhook answered 101."},
+	{"drips the header", 200 * time.Millisecond, wireAnswer("HTTP/1.1 200 OK\r\nX-Filler: ", func(conn net.Conn) {
+		wireDrip(conn, "0")
+	}), wireLate},
+	{"drips the body", 2 * time.Second, wireAnswer("HTTP/1.1 200 OK\r\n\r\n", func(conn net.Conn) {
+		wireDrip(conn, "0")
+	}), ""},
+}
+
+// TestWebhookWire checks failures on the wire: each uses one connection, has an outcome with a reason, and ends in
+// time.
 func TestWebhookWire(t *testing.T) {
 	t.Parallel()
-	hang := func(conn net.Conn) { _, _ = io.Copy(io.Discard, conn) } // until the other side gives up
-	drip := func(conn net.Conn, piece string) {
-		for {
-			if _, err := io.WriteString(conn, piece); err != nil {
-				return
-			}
-			time.Sleep(time.Millisecond) // simulates a slow receiver
-		}
-	}
-	flood := func(conn net.Conn, piece string) {
-		for piece = strings.Repeat(piece, 1000); ; {
-			if _, err := io.WriteString(conn, piece); err != nil {
-				return
-			}
-		}
-	}
-	answer := func(text string, then func(net.Conn)) func(net.Conn) {
-		return func(conn net.Conn) {
-			if webhookReadRequest(conn) != nil {
-				return
-			}
-			_, _ = io.WriteString(conn, text)
-			then(conn)
-		}
-	}
-	drop := func(net.Conn) {}
-	const late, none = "late", "none" // both have the same reason
-	for _, c := range []struct {
-		name    string
-		timeout time.Duration
-		serve   func(net.Conn)
-		reason  string // "": accepted
-	}{
-		{"dropped at once", 0, drop, none},
-		{"dropped in the request", 0, func(conn net.Conn) { _, _ = io.ReadFull(conn, make([]byte, 20)) }, none},
-		{"dropped after the request", 0, answer("", drop), none},
-		{"dropped in the status", 0, answer("HTTP/1.1 2", drop), none},
-		{"dropped in the header", 0, answer("HTTP/1.1 200 OK\r\nContent-Le", drop), none},
-		{"dropped in the body", 0, answer("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nfour", drop), ""},
-		{"not HTTP", 0, answer("SSH-2.0-OpenSSH_9.2\r\n", drop), none},
-		{"a body that is not chunked as declared", 0,
-			answer("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz", drop), ""},
-		{"a huge header", 0, answer("HTTP/1.1 200 OK\r\n", func(conn net.Conn) {
-			flood(conn, "X-Filler: 0123456789\r\n")
-		}), none},
-		{"a huge header line", 0, answer("HTTP/1.1 200 OK\r\nX-Filler: ", func(conn net.Conn) {
-			flood(conn, "0123456789")
-		}), none},
-		{"endless early hints", 0, answer("", func(conn net.Conn) {
-			flood(conn, "HTTP/1.1 103 Early Hints\r\n\r\n")
-		}), none},
-		{"an endless body", 0, answer("HTTP/1.1 200 OK\r\n\r\n", func(conn net.Conn) {
-			flood(conn, "0123456789")
-		}), ""},
-		{"an endless error", 0, answer("HTTP/1.1 500 No\r\n\r\n", func(conn net.Conn) {
-			flood(conn, "0123456789")
-		}), "The webhook answered 500."},
-		{"hangs before it reads", 200 * time.Millisecond, func(net.Conn) { <-t.Context().Done() }, late},
-		{"hangs before the status", 200 * time.Millisecond, answer("", hang), late},
-		{"hangs in the header", 200 * time.Millisecond, answer("HTTP/1.1 200 OK\r\nContent-Le", hang), late},
-		{"hangs in the body", 2 * time.Second, answer("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nfour", hang), ""},
-		{"hangs in an error's body", 2 * time.Second, answer("HTTP/1.1 503 No\r\nContent-Length: 9\r\n\r\nfour", hang),
-			"The webhook answered 503."},
-		{"switches protocols and hangs", 0,
-			answer("HTTP/1.1 101 OK\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n", hang), "The webhook answered 101."},
-		{"drips the header", 200 * time.Millisecond, answer("HTTP/1.1 200 OK\r\nX-Filler: ", func(conn net.Conn) {
-			drip(conn, "0")
-		}), late},
-		{"drips the body", 2 * time.Second, answer("HTTP/1.1 200 OK\r\n\r\n", func(conn net.Conn) {
-			drip(conn, "0")
-		}), ""},
-	} {
+	for _, c := range wireFailures {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			address, accepted := serveConnections(t, func(conn net.Conn, _ int) { c.serve(conn) })
+			address, accepted := serveConnections(t, func(conn net.Conn, _ int) {
+				if c.serve == nil {
+					<-t.Context().Done()
+					return
+				}
+				c.serve(conn)
+			})
 			w := webhookSender(t)
 			w.timeout = 2 * testTimeout // not reached if the attempt ends by itself
 			if c.timeout > 0 {
@@ -149,7 +169,7 @@ func TestWebhookWire(t *testing.T) {
 			}
 			o := webhookSend(t, w, "http://"+address)
 			want := c.reason
-			if want == late || want == none {
+			if want == wireLate || want == wireNone {
 				want = w.failure(t.Context(), "http://hooks.example.com/")
 				if o.Detail == "" {
 					t.Error("there is no detail for the log")

@@ -77,6 +77,22 @@ func webhookNotAllowed(address string) string {
 		" (ALLSWELL_WEBHOOK_ALLOW_PRIVATE, ALLSWELL_WEBHOOK_DENY)."
 }
 
+// guardedHosts are addresses that are not public, in any notation.
+var guardedHosts = []string{
+	"127.0.0.1", "127.9.9.9", "0.0.0.0", "0.1.2.3", "10.0.0.1", "172.16.0.1", "172.31.255.255", "192.168.0.1",
+	"169.254.169.254", "100.64.0.1", "100.100.100.200", "192.0.0.8", "192.0.2.1", "198.18.0.1", "198.51.100.1",
+	"203.0.113.1", "224.0.0.1", "239.255.255.250", "240.0.0.1", "255.255.255.255",
+	"[::1]", "[::]", "[fe80::1]", "[fe80::1%25lo]", "[fd00::1]", "[fd00:ec2::254]", "[fec0::1]", "[ff02::1]",
+	"[::ffff:127.0.0.1]", "[::ffff:10.0.0.1]", "[::ffff:169.254.169.254]", "[::127.0.0.1]",
+	"[64:ff9b::7f00:1]", "[64:ff9b::a9fe:a9fe]", "[64:ff9b:1::7f00:1]", "[64:ff9b:1::a9fe:a9fe]", "[2002:7f00:1::]",
+	"[2002:a9fe:a9fe::1]", "[2001::1]",
+	"[2001:0:7f00:1::1]", "[::ffff:0:7f00:1]", "168.63.129.16", "[::ffff:168.63.129.16]", "192.0.0.192",
+	"169.254.170.2", "[2001:db8::1]",
+	"localhost", "LOCALHOST", "0x7f000001", "0x7f.0.0.1", "127-0-0-1.example.com",
+	// Names of digits are 127.0.0.1 to some resolvers, and no names to others.
+	"127.1", "2130706433", "0177.0.0.1", "017700000001", "127.0.0.1.",
+}
+
 // TestWebhookGuard checks that no connection is made to an address that is not public, in
 // any notation.
 func TestWebhookGuard(t *testing.T) {
@@ -95,20 +111,7 @@ func TestWebhookGuard(t *testing.T) {
 	w := newWebhooks(Config{BaseURL: webhookTestBase})
 	defer w.close()
 	w.dialer.Resolver = webhookResolver(t, func(string) []string { return []string{"127.0.0.1"} })
-	for _, host := range []string{
-		"127.0.0.1", "127.9.9.9", "0.0.0.0", "0.1.2.3", "10.0.0.1", "172.16.0.1", "172.31.255.255", "192.168.0.1",
-		"169.254.169.254", "100.64.0.1", "100.100.100.200", "192.0.0.8", "192.0.2.1", "198.18.0.1", "198.51.100.1",
-		"203.0.113.1", "224.0.0.1", "239.255.255.250", "240.0.0.1", "255.255.255.255",
-		"[::1]", "[::]", "[fe80::1]", "[fe80::1%25lo]", "[fd00::1]", "[fd00:ec2::254]", "[fec0::1]", "[ff02::1]",
-		"[::ffff:127.0.0.1]", "[::ffff:10.0.0.1]", "[::ffff:169.254.169.254]", "[::127.0.0.1]",
-		"[64:ff9b::7f00:1]", "[64:ff9b::a9fe:a9fe]", "[64:ff9b:1::7f00:1]", "[64:ff9b:1::a9fe:a9fe]", "[2002:7f00:1::]",
-		"[2002:a9fe:a9fe::1]", "[2001::1]",
-		"[2001:0:7f00:1::1]", "[::ffff:0:7f00:1]", "168.63.129.16", "[::ffff:168.63.129.16]", "192.0.0.192",
-		"169.254.170.2", "[2001:db8::1]",
-		"localhost", "LOCALHOST", "0x7f000001", "0x7f.0.0.1", "127-0-0-1.example.com",
-		// Names of digits are 127.0.0.1 to some resolvers, and no names to others.
-		"127.1", "2130706433", "0177.0.0.1", "017700000001", "127.0.0.1.",
-	} {
+	for _, host := range guardedHosts {
 		for _, scheme := range []string{"http://", "https://"} {
 			o := webhookSend(t, w, scheme+host+":"+port)
 			digits := strings.Trim(host, "0123456789.") == "" && net.ParseIP(host) == nil

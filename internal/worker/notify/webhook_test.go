@@ -325,44 +325,50 @@ func webhookSender(t *testing.T) *webhooks {
 	return w
 }
 
+var webhookNow = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+
+// httpDate is a time from webhookNow in a header.
+func httpDate(d time.Duration) string { return webhookNow.Add(d).Format(http.TimeFormat) }
+
+// webhookStatuses are answers of webhooks, and what they mean at webhookNow.
+var webhookStatuses = []struct {
+	code   int
+	after  string // Retry-After
+	result audience.SendResult
+	wait   time.Duration
+	reason string
+
+	unreachable bool
+}{
+	{200, "60", audience.SendAccepted, 0, "", false},
+	{201, "", audience.SendAccepted, 0, "", false},
+	{204, "", audience.SendAccepted, 0, "", false},
+	{299, "", audience.SendAccepted, 0, "", false},
+	{301, "", audience.SendFailed, 0, "The webhook answered 301, and redirects are not followed.", false},
+	{307, "5", audience.SendFailed, 5 * time.Second, "The webhook answered 307, and redirects are not followed.",
+		false},
+	{400, "", audience.SendFailed, 0, "The webhook answered 400.", false},
+	{401, "", audience.SendFailed, 0, "The webhook answered 401.", false},
+	{404, "7", audience.SendFailed, 7 * time.Second, "The webhook answered 404.", false},
+	{410, "", audience.SendGone, 0, "The webhook answered 410: it is gone.", false},
+	{429, "120", audience.SendFailed, 2 * time.Minute, "The webhook answered 429.", true},
+	{429, httpDate(90 * time.Second), audience.SendFailed, 90 * time.Second, "The webhook answered 429.", true},
+	{429, httpDate(-time.Hour), audience.SendFailed, 0, "The webhook answered 429.", true},
+	{429, httpDate(48 * time.Hour), audience.SendFailed, 24 * time.Hour, "The webhook answered 429.", true},
+	{503, "86401", audience.SendFailed, 24 * time.Hour, "The webhook answered 503.", true},
+	{503, "99999999999999999999", audience.SendFailed, 24 * time.Hour, "The webhook answered 503.", true},
+	{503, "-5", audience.SendFailed, 0, "The webhook answered 503.", true},
+	{503, "soon", audience.SendFailed, 0, "The webhook answered 503.", true},
+	{500, "", audience.SendFailed, 0, "The webhook answered 500.", true},
+	{999, "", audience.SendFailed, 0, "The webhook answered 999.", false},
+}
+
 func TestWebhookStatuses(t *testing.T) {
 	t.Parallel()
 	var followed atomic.Int32
 	elsewhere := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { followed.Add(1) }))
 	defer elsewhere.Close()
-	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-	at := func(d time.Duration) string { return now.Add(d).Format(http.TimeFormat) }
-	for _, c := range []struct {
-		code   int
-		after  string // Retry-After
-		result audience.SendResult
-		wait   time.Duration
-		reason string
-
-		unreachable bool
-	}{
-		{200, "60", audience.SendAccepted, 0, "", false},
-		{201, "", audience.SendAccepted, 0, "", false},
-		{204, "", audience.SendAccepted, 0, "", false},
-		{299, "", audience.SendAccepted, 0, "", false},
-		{301, "", audience.SendFailed, 0, "The webhook answered 301, and redirects are not followed.", false},
-		{307, "5", audience.SendFailed, 5 * time.Second, "The webhook answered 307, and redirects are not followed.",
-			false},
-		{400, "", audience.SendFailed, 0, "The webhook answered 400.", false},
-		{401, "", audience.SendFailed, 0, "The webhook answered 401.", false},
-		{404, "7", audience.SendFailed, 7 * time.Second, "The webhook answered 404.", false},
-		{410, "", audience.SendGone, 0, "The webhook answered 410: it is gone.", false},
-		{429, "120", audience.SendFailed, 2 * time.Minute, "The webhook answered 429.", true},
-		{429, at(90 * time.Second), audience.SendFailed, 90 * time.Second, "The webhook answered 429.", true},
-		{429, at(-time.Hour), audience.SendFailed, 0, "The webhook answered 429.", true},
-		{429, at(48 * time.Hour), audience.SendFailed, 24 * time.Hour, "The webhook answered 429.", true},
-		{503, "86401", audience.SendFailed, 24 * time.Hour, "The webhook answered 503.", true},
-		{503, "99999999999999999999", audience.SendFailed, 24 * time.Hour, "The webhook answered 503.", true},
-		{503, "-5", audience.SendFailed, 0, "The webhook answered 503.", true},
-		{503, "soon", audience.SendFailed, 0, "The webhook answered 503.", true},
-		{500, "", audience.SendFailed, 0, "The webhook answered 500.", true},
-		{999, "", audience.SendFailed, 0, "The webhook answered 999.", false},
-	} {
+	for _, c := range webhookStatuses {
 		t.Run(strings.TrimSpace(fmt.Sprint(c.code, " ", c.after)), func(t *testing.T) {
 			var requests atomic.Int32
 			server := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
@@ -375,7 +381,7 @@ func TestWebhookStatuses(t *testing.T) {
 			}))
 			defer server.Close()
 			w := webhookSender(t)
-			w.now = func() time.Time { return now }
+			w.now = func() time.Time { return webhookNow }
 			want := audience.SendOutcome{
 				Result: c.result, RetryAfter: c.wait, Reason: c.reason, Unreachable: c.unreachable,
 			}

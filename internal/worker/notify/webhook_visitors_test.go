@@ -84,20 +84,7 @@ type visitorsMessage struct {
 // nothing until it is confirmed, and then events with a link to unsubscribe, all signed with its secret.
 func TestVisitorSubscribesWebhook(t *testing.T) {
 	runOnSites(t, func(s *site) {
-		seen := make(chan receivedRequest, 16)
-		receiver := httptest.NewTLSServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-			body, _ := io.ReadAll(r.Body)
-			seen <- receivedRequest{r.Method, r.RequestURI, r.Header, body}
-		}))
-		s.Cleanup(receiver.Close)
-		s.visitors = func(c *webhookConnections) {
-			c.transport.TLSClientConfig = &tls.Config{
-				RootCAs: receiver.Client().Transport.(*http.Transport).TLSClientConfig.RootCAs,
-			}
-			c.transport.DialContext = func(ctx context.Context, _, _ string) (net.Conn, error) {
-				return new(net.Dialer).DialContext(ctx, "tcp", receiver.Listener.Addr().String())
-			}
-		}
+		seen := s.visitorsWebhook()
 		s.start("")
 		var sub audience.Subscriber
 		receive := func(kind string) visitorsMessage {
@@ -128,33 +115,47 @@ func TestVisitorSubscribesWebhook(t *testing.T) {
 			got.URL != *got.ConfirmURL || got.UnsubscribeURL != at+"unsubscribe/"+sub.Key {
 			s.Fatalf("%+v", got)
 		}
-		open := func(title string) {
-			_, err := s.CreateIncident(s.Context(), s.ws, "acme", statuspage.Incident{Title: title},
-				statuspage.IncidentUpdate{}, nil)
-			s.ok(err)
-		}
-		open("before")
-		for more := true; more; {
-			var err error
-			more, err = s.FanOut(s.Context())
-			s.ok(err)
-		}
+		s.openTitled("before")
+		s.fanOutAll()
 		_, err := s.ConfirmSubscription(s.Context(), "acme", sub.Key)
 		s.ok(err)
-		open("after")
+		s.openTitled("after")
 		m = receive(string(statuspage.EventIncidentCreated)) // the only one
 		if got := m.Data.Subscription; got.ConfirmURL != nil || got.UnsubscribeURL != at+"unsubscribe/"+sub.Key {
 			s.Errorf("%+v", got)
 		}
 		s.waitFor("both are sent", func() bool { return s.states() == "map[sent:2]" })
 		s.ok(s.Unsubscribe(s.Context(), "acme", sub.Key))
-		open("at last")
-		for more := true; more; {
-			more, err = s.FanOut(s.Context())
-			s.ok(err)
-		}
+		s.openTitled("at last")
+		s.fanOutAll()
 		if got := s.states(); got != "map[sent:2]" || len(seen) != 0 {
 			s.Errorf("%s, %d more messages", got, len(seen))
 		}
 	})
+}
+
+// openTitled opens an incident without a message.
+func (s *site) openTitled(title string) {
+	_, err := s.CreateIncident(s.Context(), s.ws, "acme", statuspage.Incident{Title: title},
+		statuspage.IncidentUpdate{}, nil)
+	s.ok(err)
+}
+
+// visitorsWebhook starts a receiver to which all webhooks of visitors are sent, and returns its requests.
+func (s *site) visitorsWebhook() <-chan receivedRequest {
+	seen := make(chan receivedRequest, 16)
+	receiver := httptest.NewTLSServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		seen <- receivedRequest{r.Method, r.RequestURI, r.Header, body}
+	}))
+	s.Cleanup(receiver.Close)
+	s.visitors = func(c *webhookConnections) {
+		c.transport.TLSClientConfig = &tls.Config{
+			RootCAs: receiver.Client().Transport.(*http.Transport).TLSClientConfig.RootCAs,
+		}
+		c.transport.DialContext = func(ctx context.Context, _, _ string) (net.Conn, error) {
+			return new(net.Dialer).DialContext(ctx, "tcp", receiver.Listener.Addr().String())
+		}
+	}
+	return seen
 }

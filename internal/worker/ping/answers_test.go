@@ -15,44 +15,52 @@ import (
 	"github.com/allswell/allswell/internal/store"
 )
 
-// TestAnswersOfStyles holds each answer of each style: its status, its text and, if it asks for a repetition, when.
-func TestAnswersOfStyles(t *testing.T) {
-	const (
-		busy    = "503 7 The service cannot do this right now. Please try again."
-		refused = "403  There is no such monitor, and the ping key may not create one."
-		taken   = "409  Another monitor of the workspace, which is not on this page, has the slug."
-		full    = "403  The page has too many monitors for pings to create more."
-		hasty   = "429 60 Too many monitors of the page were created in the last minute. Please try again."
-		unread  = "The parameters cannot be read, or contradict each other. Nothing was recorded."
-		tooMany = "429 60 Too many requests: at most 3 pings a minute from one address. ALLSWELL_PING_EXEMPT exempts " +
-			"networks."
-	)
-	text := func(recorded, created, taken string) []string {
-		return []string{
-			recorded, created, "404  not found", "405  method not allowed", busy, "400  " + unread,
-			"429 60 rate limit exceeded", refused, taken, full, hasty,
-		}
+// Answers that several styles have.
+const (
+	busyAnswer    = "503 7 The service cannot do this right now. Please try again."
+	refusedAnswer = "403  There is no such monitor, and the ping key may not create one."
+	takenAnswer   = "409  Another monitor of the workspace, which is not on this page, has the slug."
+	fullAnswer    = "403  The page has too many monitors for pings to create more."
+	hastyAnswer   = "429 60 Too many monitors of the page were created in the last minute. Please try again."
+	unreadAnswer  = "The parameters cannot be read, or contradict each other. Nothing was recorded."
+	tooManyAnswer = "429 60 Too many requests: at most 3 pings a minute from one address. ALLSWELL_PING_EXEMPT " +
+		"exempts " +
+		"networks."
+)
+
+// textAnswers are the answers of a style that answers with plain text.
+func textAnswers(recorded, created, taken string) []string {
+	return []string{
+		recorded, created, "404  not found", "405  method not allowed", busyAnswer, "400  " + unreadAnswer,
+		"429 60 rate limit exceeded", refusedAnswer, taken, fullAnswer, hastyAnswer,
 	}
+}
+
+// styleAnswers are the answers of each style: its status, its text and, if it asks for a repetition, when.
+var styleAnswers = map[string]struct {
+	style *style
+	want  []string // a JSON answer without what it has around its text
+}{
+	"own": {ownStyle,
+		[]string{
+			`200  {"ok":true}`, `201  {"ok":true}`, "404  Not found.", "405  Method not allowed.", busyAnswer,
+			"422  " + unreadAnswer, tooManyAnswer, refusedAnswer, takenAnswer, fullAnswer, hastyAnswer,
+		}},
+	"Healthchecks": {healthchecksStyle, textAnswers("200  OK", "201  Created", "409  ambiguous slug")},
+	"Uptime Kuma": {kumaStyle,
+		[]string{
+			`200  {"ok":true}`, "", "404  Monitor not found or not active.", "405  Method not allowed.", busyAnswer,
+			"400  " + unreadAnswer,
+			"429 60 Too many requests from one address. Please try again in a minute.", "", "", "", "",
+		}},
+	"Cronitor":          {cronitorStyle, textAnswers("200  OK", "200  OK", takenAnswer)},
+	"Dead Man's Snitch": {snitchStyle, textAnswers("202  Got it, thanks!", "202  Got it, thanks!", takenAnswer)},
+}
+
+// TestAnswersOfStyles checks each answer of each style.
+func TestAnswersOfStyles(t *testing.T) {
 	s := New(Config{RateLimit: 3})
-	for name, c := range map[string]struct {
-		style *style
-		want  []string // a JSON answer without what it has around its text
-	}{
-		"own": {ownStyle,
-			[]string{
-				`200  {"ok":true}`, `201  {"ok":true}`, "404  Not found.", "405  Method not allowed.", busy,
-				"422  " + unread, tooMany, refused, taken, full, hasty,
-			}},
-		"Healthchecks": {healthchecksStyle, text("200  OK", "201  Created", "409  ambiguous slug")},
-		"Uptime Kuma": {kumaStyle,
-			[]string{
-				`200  {"ok":true}`, "", "404  Monitor not found or not active.", "405  Method not allowed.", busy,
-				"400  " + unread,
-				"429 60 Too many requests from one address. Please try again in a minute.", "", "", "", "",
-			}},
-		"Cronitor":          {cronitorStyle, text("200  OK", "200  OK", taken)},
-		"Dead Man's Snitch": {snitchStyle, text("202  Got it, thanks!", "202  Got it, thanks!", taken)},
-	} {
+	for name, c := range styleAnswers {
 		answers := []*answer{
 			c.style.recorded, c.style.created, c.style.unknown, c.style.badMethod, c.style.unavailable,
 			c.style.unreadable,
@@ -84,28 +92,38 @@ func TestAnswersOfStyles(t *testing.T) {
 				}
 			}
 		}
-		for result, want := range map[store.PingResult]*answer{
-			store.PingRecorded: c.style.recorded, store.PingUnknown: c.style.unknown,
-			store.PingFailed: c.style.unavailable, store.PingResult(77): c.style.unavailable,
-		} {
-			if got := c.style.of(result); got != want {
-				t.Errorf("%s: the result %d is answered %d", name, result, got.status)
-			}
-		}
-		h := http.Header{}
-		c.style.setHeaders(h)
-		own, json := name == "Healthchecks", name == "own" || name == "Uptime Kuma"
-		if h.Get("Cache-Control") != "no-store" || (h.Get("Access-Control-Allow-Origin") == "*") != own ||
-			(h.Get("Ping-Body-Limit") == "100000") != own ||
-			strings.HasPrefix(h.Get("Content-Type"), "application/json") != json ||
-			strings.HasPrefix(h.Get("Content-Type"), "text/plain") == json {
-			t.Errorf("%s: %v", name, h)
-		}
+		checkStyle(t, name, c.style)
 	}
+}
+
+func TestAnswersKeepTheTimeToWait(t *testing.T) {
+	s := New(Config{RateLimit: 3})
 	rec := httptest.NewRecorder()
 	rec.Header()["Retry-After"] = []string{"17"}
 	if respond(rec, request("GET", "/", nil), s.tooMany); rec.Header().Get("Retry-After") != "17" {
 		t.Errorf("the time to wait is replaced: %v", rec.Header())
+	}
+}
+
+// checkStyle checks which answer a style has for each result, and its header fields.
+func checkStyle(t *testing.T, name string, style *style) {
+	t.Helper()
+	for result, want := range map[store.PingResult]*answer{
+		store.PingRecorded: style.recorded, store.PingUnknown: style.unknown,
+		store.PingFailed: style.unavailable, store.PingResult(77): style.unavailable,
+	} {
+		if got := style.of(result); got != want {
+			t.Errorf("%s: the result %d is answered %d", name, result, got.status)
+		}
+	}
+	h := http.Header{}
+	style.setHeaders(h)
+	own, json := name == "Healthchecks", name == "own" || name == "Uptime Kuma"
+	if h.Get("Cache-Control") != "no-store" || (h.Get("Access-Control-Allow-Origin") == "*") != own ||
+		(h.Get("Ping-Body-Limit") == "100000") != own ||
+		strings.HasPrefix(h.Get("Content-Type"), "application/json") != json ||
+		strings.HasPrefix(h.Get("Content-Type"), "text/plain") == json {
+		t.Errorf("%s: %v", name, h)
 	}
 }
 

@@ -123,81 +123,84 @@ func (c raw) closed() {
 	}
 }
 
+// unusualExchanges are requests that HTTP libraries do not send. begin is the beginning of a ping.
+var unusualExchanges = map[string]func(c raw, begin, token string){
+	"the connection is used again": func(c raw, begin, token string) {
+		for range 3 {
+			c.say("%s\r\n", begin)
+			c.answered()
+			c.say("%sContent-Length: 5\r\n\r\nhello", begin)
+			c.answered()
+			c.say("%sTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n", begin)
+			c.answered()
+		}
+	},
+	"all in one packet": func(c raw, begin, token string) {
+		c.say("%s", strings.Repeat(begin+"Content-Length: 5\r\n\r\nhello", 5))
+		for range 5 {
+			c.answered()
+		}
+	},
+	"a body that never comes": func(c raw, begin, token string) {
+		c.say("%sContent-Length: 100\r\n\r\n", begin)
+		c.answered()
+		c.closed()
+	},
+	"a body that stops": func(c raw, begin, token string) {
+		c.say("%sContent-Length: 100\r\n\r\nhello", begin)
+		c.answered()
+		c.closed()
+	},
+	"a body cut off by the client": func(c raw, begin, token string) {
+		c.say("%sContent-Length: 100\r\n\r\nhello", begin)
+		c.Conn.(*net.TCPConn).CloseWrite()
+		c.answered()
+		c.closed()
+	},
+	"chunks that stop": func(c raw, begin, token string) {
+		c.say("%sTransfer-Encoding: chunked\r\n\r\n5\r\nhel", begin)
+		c.answered()
+		c.closed()
+	},
+	"chunks that are none": func(c raw, begin, token string) {
+		c.say("%sTransfer-Encoding: chunked\r\n\r\nnonsense\r\n", begin)
+		c.answered()
+		c.closed()
+	},
+	"a longer body than it says": func(c raw, begin, token string) {
+		c.say("%sContent-Length: 2\r\n\r\nhello", begin)
+		c.answered()
+	},
+	"Expect without a body": func(c raw, begin, token string) {
+		c.say("%sExpect: 100-continue\r\nContent-Length: 5\r\n\r\n", begin)
+		if res := must(http.ReadResponse(c.r, nil))(c); res.StatusCode != http.StatusContinue {
+			c.Errorf("%s, want 100", res.Status)
+		}
+		c.say("hello")
+		c.answered()
+		c.say("%s\r\n", begin)
+		c.answered()
+	},
+	"HTTP/1.0": func(c raw, begin, token string) {
+		c.say("POST %s%s HTTP/1.0\r\n\r\n", Path, token)
+		c.answered()
+		c.closed()
+	},
+	"an absolute address": func(c raw, begin, token string) {
+		c.say("GET http://example.com%s%s HTTP/1.1\r\nHost: b\r\n\r\n", Path, token)
+		c.answered()
+	},
+}
+
 // TestUnusualClients sends requests that HTTP libraries do not send.
 func TestUnusualClients(t *testing.T) {
 	t.Parallel()
 	onEachEngine(t, Config{}, func(w *testServer) {
 		begin := "POST " + Path + w.monitor.Token + " HTTP/1.1\r\nHost: a\r\n"
-		for name, exchange := range map[string]func(c raw){
-			"the connection is used again": func(c raw) {
-				for range 3 {
-					c.say("%s\r\n", begin)
-					c.answered()
-					c.say("%sContent-Length: 5\r\n\r\nhello", begin)
-					c.answered()
-					c.say("%sTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n", begin)
-					c.answered()
-				}
-			},
-			"all in one packet": func(c raw) {
-				c.say("%s", strings.Repeat(begin+"Content-Length: 5\r\n\r\nhello", 5))
-				for range 5 {
-					c.answered()
-				}
-			},
-			"a body that never comes": func(c raw) {
-				c.say("%sContent-Length: 100\r\n\r\n", begin)
-				c.answered()
-				c.closed()
-			},
-			"a body that stops": func(c raw) {
-				c.say("%sContent-Length: 100\r\n\r\nhello", begin)
-				c.answered()
-				c.closed()
-			},
-			"a body cut off by the client": func(c raw) {
-				c.say("%sContent-Length: 100\r\n\r\nhello", begin)
-				c.Conn.(*net.TCPConn).CloseWrite()
-				c.answered()
-				c.closed()
-			},
-			"chunks that stop": func(c raw) {
-				c.say("%sTransfer-Encoding: chunked\r\n\r\n5\r\nhel", begin)
-				c.answered()
-				c.closed()
-			},
-			"chunks that are none": func(c raw) {
-				c.say("%sTransfer-Encoding: chunked\r\n\r\nnonsense\r\n", begin)
-				c.answered()
-				c.closed()
-			},
-			"a longer body than it says": func(c raw) {
-				c.say("%sContent-Length: 2\r\n\r\nhello", begin)
-				c.answered()
-			},
-			"Expect without a body": func(c raw) {
-				c.say("%sExpect: 100-continue\r\nContent-Length: 5\r\n\r\n", begin)
-				if res := must(http.ReadResponse(c.r, nil))(c); res.StatusCode != http.StatusContinue {
-					c.Errorf("%s, want 100", res.Status)
-				}
-				c.say("hello")
-				c.answered()
-				c.say("%s\r\n", begin)
-				c.answered()
-			},
-			"HTTP/1.0": func(c raw) {
-				c.say("POST %s%s HTTP/1.0\r\n\r\n", Path, w.monitor.Token)
-				c.answered()
-				c.closed()
-			},
-			"an absolute address": func(c raw) {
-				c.say("GET http://example.com%s%s HTTP/1.1\r\nHost: b\r\n\r\n", Path, w.monitor.Token)
-				c.answered()
-			},
-		} {
+		for name, exchange := range unusualExchanges {
 			w.Run(name, func(t *testing.T) {
 				t.Parallel()
-				exchange(w.dial(t))
+				exchange(w.dial(t), begin, w.monitor.Token)
 			})
 		}
 	})

@@ -1,6 +1,7 @@
 package ping
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -48,105 +49,108 @@ type path struct {
 	output string
 }
 
+const kumaNotFound = `{"ok":false,"msg":"Monitor not found or not active."}`
+
+// contactPaths are all forms of requests, with their answers and what they record.
+var contactPaths = []path{
+	{"/api/v1/heartbeat/{key}/{slug}", 200, okBody, "", -1, false, ""},
+	{"/api/v1/heartbeat/{key}/{slug}?create=1&interval=x", 200, okBody, "", -1, false, ""}, // it exists
+	{"/api/v1/heartbeat/{key}/{slug}/start?rid=f618072a-7bde-4eee-af63-71a77c5723bc", 200, okBody, "start", -1, true,
+		"BODY"},
+	{"/api/v1/heartbeat/{key}/{slug}/success", 200, okBody, "success", -1, false, "BODY"},
+	{"/api/v1/heartbeat/{key}/{slug}/fail", 200, okBody, "fail", -1, false, "BODY"},
+	{"/api/v1/heartbeat/{key}/{slug}/log", 200, okBody, "log", -1, false, "BODY"},
+	{"/api/v1/heartbeat/{key}/{slug}/7", 200, okBody, "fail", 7, false, "BODY"},
+	{"/api/v1/heartbeat/{key}/{slug}/log?rid=x", 422, string(badRun.body), "", 0, false, ""},
+	{"/api/v1/heartbeat/{token}/", 200, okBody, "", -1, false, ""},              // a slash at the end changes no path
+	{"/api/v1/heartbeat/{token}?status=down%;", 200, okBody, "", -1, false, ""}, // it has no query
+	{"/api/v1/heartbeat/{token}/fail/", 200, okBody, "fail", -1, false, "BODY"},
+	{"/api/v1/heartbeat/{token}/7/", 200, okBody, "fail", 7, false, "BODY"},
+	{"/api/v1/heartbeat/{token}/fail//", 404, notFoundBody, "", 0, false, ""},
+	{"/api/v1/heartbeat/{key}/{slug}/", 200, okBody, "", -1, false, ""},
+	{"/api/v1/heartbeat/{key}/{slug}/start/", 200, okBody, "start", -1, false, "BODY"},
+	{"/api/v1/heartbeat/{key}/{slug}/256", 404, notFoundBody, "", 0, false, ""},
+	{"/api/v1/heartbeat/{key}/{slug}/start/x", 404, notFoundBody, "", 0, false, ""},
+	{"/api/v1/heartbeat/{key}", 404, notFoundBody, "", 0, false, ""},
+	{"/api/v1/heartbeat/{key}/", 404, notFoundBody, "", 0, false, ""},
+	{"/api/v1/heartbeat/{key}/start", 404, notFoundBody, "", 0, false, ""}, // the slug of no monitor
+	{"/api/v1/heartbeat/{token}/{slug}", 404, notFoundBody, "", 0, false, ""},
+
+	{"/ping/{token}", 200, "OK", "BODY", -1, false, "BODY"}, // plain without a body
+	{"/ping/{token}/", 200, "OK", "BODY", -1, false, "BODY"},
+	{"/ping/{token}?rid=f618072a-7bde-4eee-af63-71a77c5723bc", 200, "OK", "success", -1, true, "BODY"},
+	{"/ping/{token}/start?rid=f618072a-7bde-4eee-af63-71a77c5723bc", 200, "OK", "start", -1, true, "BODY"},
+	{"/ping/{token}/fail", 200, "OK", "fail", -1, false, "BODY"},
+	{"/ping/{token}/log", 200, "OK", "log", -1, false, "BODY"},
+	{"/ping/{token}/0", 200, "OK", "success", 0, false, "BODY"},
+	{"/ping/{token}/007", 200, "OK", "fail", 7, false, "BODY"},
+	{"/ping/{token}/255", 200, "OK", "fail", 255, false, "BODY"},
+	{"/ping/{token}/256", 400, "invalid url format", "", 0, false, ""},
+	{"/ping/{token}/99999999999999999999", 400, "invalid url format", "", 0, false, ""},
+	{"/ping/{token}?rid=x", 400, "invalid uuid format", "", 0, false, ""},
+	{"/ping/{token}/success", 404, "not found", "", 0, false, ""},
+	{"/ping/{token}/fail/", 200, "OK", "fail", -1, false, "BODY"},
+	{"/ping/{token}/3/", 200, "OK", "fail", 3, false, "BODY"},
+	{"/ping/{token}/log/?rid=f618072a-7bde-4eee-af63-71a77c5723bc&x=100%", 200, "OK", "log", -1, true, "BODY"},
+	{"/ping/{key}/{slug}/fail/", 200, "OK", "fail", -1, false, "BODY"},
+	{"/ping/{key}/{slug}/", 200, "OK", "BODY", -1, false, "BODY"},
+	{"/ping/{token}/x", 404, "not found", "", 0, false, ""},
+	{"/ping/", 404, "not found", "", 0, false, ""},
+	{"/ping/{key}", 404, "not found", "", 0, false, ""},
+	{"/ping/{key}/{slug}", 200, "OK", "BODY", -1, false, "BODY"},
+	{"/ping/{key}/{SLUG}", 200, "OK", "BODY", -1, false, "BODY"}, // with capital letters and underscores
+	{"/ping/{key}/{slug}/start", 200, "OK", "start", -1, false, "BODY"},
+	{"/ping/{key}/{slug}/255?rid=f618072a-7bde-4eee-af63-71a77c5723bc", 200, "OK", "fail", 255, true, "BODY"},
+	{"/ping/{key}/{slug}/256", 400, "invalid url format", "", 0, false, ""},
+	{"/ping/{key}/{slug}/x", 404, "not found", "", 0, false, ""},
+	{"/ping/{key}/{slug}/0/x", 404, "not found", "", 0, false, ""},
+	{"/ping/{key}/{slug}x", 404, "not found", "", 0, false, ""},
+
+	{"/api/push/{token}?status=up&msg=OK&ping=", 200, okBody, "", -1, false, ""},
+	{"/api/push/{token}", 200, okBody, "", -1, false, ""},
+	{"/api/push/{token}?status=up&msg=12%20files&ping=34", 200, okBody, "success", -1, false, "12 files"},
+	{"/api/push/{token}?status=down&msg=disk%20full", 200, okBody, "fail", -1, false, "disk full"},
+	{"/api/push/{token}?status=DOWN", 200, okBody, "fail", -1, false, ""}, // as there: what is not up is down
+	{"/api/push/{token}/?status=down%&msg=x", 200, okBody, "fail", -1, false, "x"},
+	{"/api/push/{token}?status=down;msg=x", 200, okBody, "fail", -1, false, ""},
+	{"/api/push/{token}?msg=disk+95%+full", 200, okBody, "success", -1, false, "disk 95% full"},
+	{"/api/push/{token}?STATUS=Down", 400, string(kumaStyle.unreadable.body), "", 0, false, ""},
+	{"/api/push/{token}/x", 404, kumaNotFound, "", 0, false, ""},
+	{"/api/push/{key}/{slug}", 404, kumaNotFound, "", 0, false, ""},
+
+	{"/p/{key}/{slug}", 200, "OK", "", -1, false, ""},
+	{"/p/{key}/{slug}?metric=count:1&host=a&env=b", 200, "OK", "", -1, false, ""},
+	{"/p/{key}/{slug}?state=run&series=abc", 200, "OK", "start", -1, true, ""},
+	{"/p/{key}/{slug}?state=complete&series=abc&status_code=0&message=done", 200, "OK", "success", 0, true, "done"},
+	{"/p/{key}/{slug}?state=fail&status_code=3", 200, "OK", "fail", 3, false, ""},
+	{"/p/{key}/{slug}?state=fail&status_code=0", 200, "OK", "fail", -1, false, ""},
+	{"/p/{key}/{slug}?state=ok", 200, "OK", "success", -1, false, ""},
+	{"/p/{key}/{slug}/?state=tick&msg=12+files", 200, "OK", "success", -1, false, "12 files"},
+	{"/p/{key}/{slug}?state=complete&status_code=3", 200, "OK", "fail", 3, false, ""},
+	{"/p/{key}/{slug}?state=complete&status_code=x", 400, string(badCronitorCode.body), "", 0, false, ""},
+	{"/p/{key}/{slug}?status_code=1", 200, "OK", "fail", 1, false, ""},
+	{"/p/{key}/{slug}?state=fail;message=x", 400, string(badCronitorState.body), "", 0, false, ""},
+	{"/p/{key}/{slug}?state=x", 400, string(badCronitorState.body), "", 0, false, ""},
+	{"/ping/{key}/{slug}?state=fail&message=no", 200, "OK", "fail", -1, false, "no"}, // the library for JavaScript
+	{"/p/{token}", 404, "not found", "", 0, false, ""},
+
+	{"/snitch/{key}/{slug}", 202, "Got it, thanks!", "", -1, false, ""},
+	{"/snitch/{token}?m=done&s=0", 202, "Got it, thanks!", "success", 0, false, "done"},
+	{"/snitch/{key}/{slug}?s=", 202, "Got it, thanks!", "", -1, false, ""},
+	{"/snitch/{key}/{slug}?s=2&m=no", 202, "Got it, thanks!", "fail", 2, false, "no"},
+	{"/snitch/{key}/{slug}?s=killed", 202, "Got it, thanks!", "fail", -1, false, ""},
+	{"/snitch/{key}/{slug}?s=256", 202, "Got it, thanks!", "fail", -1, false, ""},
+	{"/snitch/{key}/{slug}/?s=1;m=no", 202, "Got it, thanks!", "fail", 1, false, "no"},
+	{"/snitch/{key}/{slug}?s=1%", 400, queryText, "", 0, false, ""},
+	{"/snitch/{key}/{slug}?s=1&s=0", 400, queryText, "", 0, false, ""},
+	{"/snitch/{token}/?s[]=1", 400, queryText, "", 0, false, ""},
+	{"/snitch/{key}/{slug}/x", 404, "not found", "", 0, false, ""},
+}
+
 // TestContactPaths checks every form of a request: its answer for a valid, an unknown and a disabled monitor, and what
 // it records.
 func TestContactPaths(t *testing.T) {
 	t.Parallel()
-	const run = "?rid=f618072a-7bde-4eee-af63-71a77c5723bc"
-	ok, hc, gone := `{"ok":true}`, "OK", `{"ok":false,"msg":"Monitor not found or not active."}`
-	paths := []path{
-		{"/api/v1/heartbeat/{key}/{slug}", 200, ok, "", -1, false, ""},
-		{"/api/v1/heartbeat/{key}/{slug}?create=1&interval=x", 200, ok, "", -1, false, ""}, // it exists
-		{"/api/v1/heartbeat/{key}/{slug}/start" + run, 200, ok, "start", -1, true, "BODY"},
-		{"/api/v1/heartbeat/{key}/{slug}/success", 200, ok, "success", -1, false, "BODY"},
-		{"/api/v1/heartbeat/{key}/{slug}/fail", 200, ok, "fail", -1, false, "BODY"},
-		{"/api/v1/heartbeat/{key}/{slug}/log", 200, ok, "log", -1, false, "BODY"},
-		{"/api/v1/heartbeat/{key}/{slug}/7", 200, ok, "fail", 7, false, "BODY"},
-		{"/api/v1/heartbeat/{key}/{slug}/log?rid=x", 422, string(badRun.body), "", 0, false, ""},
-		{"/api/v1/heartbeat/{token}/", 200, ok, "", -1, false, ""},              // a slash at the end changes no path
-		{"/api/v1/heartbeat/{token}?status=down%;", 200, ok, "", -1, false, ""}, // the contract knows no query
-		{"/api/v1/heartbeat/{token}/fail/", 200, ok, "fail", -1, false, "BODY"},
-		{"/api/v1/heartbeat/{token}/7/", 200, ok, "fail", 7, false, "BODY"},
-		{"/api/v1/heartbeat/{token}/fail//", 404, notFoundBody, "", 0, false, ""},
-		{"/api/v1/heartbeat/{key}/{slug}/", 200, ok, "", -1, false, ""},
-		{"/api/v1/heartbeat/{key}/{slug}/start/", 200, ok, "start", -1, false, "BODY"},
-		{"/api/v1/heartbeat/{key}/{slug}/256", 404, notFoundBody, "", 0, false, ""},
-		{"/api/v1/heartbeat/{key}/{slug}/start/x", 404, notFoundBody, "", 0, false, ""},
-		{"/api/v1/heartbeat/{key}", 404, notFoundBody, "", 0, false, ""},
-		{"/api/v1/heartbeat/{key}/", 404, notFoundBody, "", 0, false, ""},
-		{"/api/v1/heartbeat/{key}/start", 404, notFoundBody, "", 0, false, ""}, // the slug of no monitor
-		{"/api/v1/heartbeat/{token}/{slug}", 404, notFoundBody, "", 0, false, ""},
-
-		{"/ping/{token}", 200, hc, "BODY", -1, false, "BODY"}, // plain without a body
-		{"/ping/{token}/", 200, hc, "BODY", -1, false, "BODY"},
-		{"/ping/{token}" + run, 200, hc, "success", -1, true, "BODY"},
-		{"/ping/{token}/start" + run, 200, hc, "start", -1, true, "BODY"},
-		{"/ping/{token}/fail", 200, hc, "fail", -1, false, "BODY"},
-		{"/ping/{token}/log", 200, hc, "log", -1, false, "BODY"},
-		{"/ping/{token}/0", 200, hc, "success", 0, false, "BODY"},
-		{"/ping/{token}/007", 200, hc, "fail", 7, false, "BODY"},
-		{"/ping/{token}/255", 200, hc, "fail", 255, false, "BODY"},
-		{"/ping/{token}/256", 400, "invalid url format", "", 0, false, ""},
-		{"/ping/{token}/99999999999999999999", 400, "invalid url format", "", 0, false, ""},
-		{"/ping/{token}?rid=x", 400, "invalid uuid format", "", 0, false, ""},
-		{"/ping/{token}/success", 404, "not found", "", 0, false, ""},
-		{"/ping/{token}/fail/", 200, hc, "fail", -1, false, "BODY"},
-		{"/ping/{token}/3/", 200, hc, "fail", 3, false, "BODY"},
-		{"/ping/{token}/log/?rid=f618072a-7bde-4eee-af63-71a77c5723bc&x=100%", 200, hc, "log", -1, true, "BODY"},
-		{"/ping/{key}/{slug}/fail/", 200, hc, "fail", -1, false, "BODY"},
-		{"/ping/{key}/{slug}/", 200, hc, "BODY", -1, false, "BODY"},
-		{"/ping/{token}/x", 404, "not found", "", 0, false, ""},
-		{"/ping/", 404, "not found", "", 0, false, ""},
-		{"/ping/{key}", 404, "not found", "", 0, false, ""},
-		{"/ping/{key}/{slug}", 200, hc, "BODY", -1, false, "BODY"},
-		{"/ping/{key}/{SLUG}", 200, hc, "BODY", -1, false, "BODY"}, // with capital letters and underscores
-		{"/ping/{key}/{slug}/start", 200, hc, "start", -1, false, "BODY"},
-		{"/ping/{key}/{slug}/255" + run, 200, hc, "fail", 255, true, "BODY"},
-		{"/ping/{key}/{slug}/256", 400, "invalid url format", "", 0, false, ""},
-		{"/ping/{key}/{slug}/x", 404, "not found", "", 0, false, ""},
-		{"/ping/{key}/{slug}/0/x", 404, "not found", "", 0, false, ""},
-		{"/ping/{key}/{slug}x", 404, "not found", "", 0, false, ""},
-
-		{"/api/push/{token}?status=up&msg=OK&ping=", 200, ok, "", -1, false, ""},
-		{"/api/push/{token}", 200, ok, "", -1, false, ""},
-		{"/api/push/{token}?status=up&msg=12%20files&ping=34", 200, ok, "success", -1, false, "12 files"},
-		{"/api/push/{token}?status=down&msg=disk%20full", 200, ok, "fail", -1, false, "disk full"},
-		{"/api/push/{token}?status=DOWN", 200, ok, "fail", -1, false, ""}, // as there: what is not up is down
-		{"/api/push/{token}/?status=down%&msg=x", 200, ok, "fail", -1, false, "x"},
-		{"/api/push/{token}?status=down;msg=x", 200, ok, "fail", -1, false, ""},
-		{"/api/push/{token}?msg=disk+95%+full", 200, ok, "success", -1, false, "disk 95% full"},
-		{"/api/push/{token}?STATUS=Down", 400, string(kumaStyle.unreadable.body), "", 0, false, ""},
-		{"/api/push/{token}/x", 404, gone, "", 0, false, ""},
-		{"/api/push/{key}/{slug}", 404, gone, "", 0, false, ""},
-
-		{"/p/{key}/{slug}", 200, hc, "", -1, false, ""},
-		{"/p/{key}/{slug}?metric=count:1&host=a&env=b", 200, hc, "", -1, false, ""},
-		{"/p/{key}/{slug}?state=run&series=abc", 200, hc, "start", -1, true, ""},
-		{"/p/{key}/{slug}?state=complete&series=abc&status_code=0&message=done", 200, hc, "success", 0, true, "done"},
-		{"/p/{key}/{slug}?state=fail&status_code=3", 200, hc, "fail", 3, false, ""},
-		{"/p/{key}/{slug}?state=fail&status_code=0", 200, hc, "fail", -1, false, ""},
-		{"/p/{key}/{slug}?state=ok", 200, hc, "success", -1, false, ""},
-		{"/p/{key}/{slug}/?state=tick&msg=12+files", 200, hc, "success", -1, false, "12 files"},
-		{"/p/{key}/{slug}?state=complete&status_code=3", 200, hc, "fail", 3, false, ""},
-		{"/p/{key}/{slug}?state=complete&status_code=x", 400, string(badCronitorCode.body), "", 0, false, ""},
-		{"/p/{key}/{slug}?status_code=1", 200, hc, "fail", 1, false, ""},
-		{"/p/{key}/{slug}?state=fail;message=x", 400, string(badCronitorState.body), "", 0, false, ""},
-		{"/p/{key}/{slug}?state=x", 400, string(badCronitorState.body), "", 0, false, ""},
-		{"/ping/{key}/{slug}?state=fail&message=no", 200, hc, "fail", -1, false, "no"}, // the library for JavaScript
-		{"/p/{token}", 404, "not found", "", 0, false, ""},
-
-		{"/snitch/{key}/{slug}", 202, "Got it, thanks!", "", -1, false, ""},
-		{"/snitch/{token}?m=done&s=0", 202, "Got it, thanks!", "success", 0, false, "done"},
-		{"/snitch/{key}/{slug}?s=", 202, "Got it, thanks!", "", -1, false, ""},
-		{"/snitch/{key}/{slug}?s=2&m=no", 202, "Got it, thanks!", "fail", 2, false, "no"},
-		{"/snitch/{key}/{slug}?s=killed", 202, "Got it, thanks!", "fail", -1, false, ""},
-		{"/snitch/{key}/{slug}?s=256", 202, "Got it, thanks!", "fail", -1, false, ""},
-		{"/snitch/{key}/{slug}/?s=1;m=no", 202, "Got it, thanks!", "fail", 1, false, "no"},
-		{"/snitch/{key}/{slug}?s=1%", 400, queryText, "", 0, false, ""},
-		{"/snitch/{key}/{slug}?s=1&s=0", 400, queryText, "", 0, false, ""},
-		{"/snitch/{token}/?s[]=1", 400, queryText, "", 0, false, ""},
-		{"/snitch/{key}/{slug}/x", 404, "not found", "", 0, false, ""},
-	}
 	onEachEngine(t, Config{}, func(w *testServer) {
 		key, other := w.readWriteKey(),
 			must(w.store.CreatePage(w.Context(), w.ws,
@@ -159,7 +163,7 @@ func TestContactPaths(t *testing.T) {
 		}))))(w)
 		var group sync.WaitGroup
 		limit := make(chan struct{}, 8)
-		for i, p := range paths {
+		for i, p := range contactPaths {
 			group.Go(func() {
 				limit <- struct{}{}
 				defer func() { <-limit }()
@@ -225,19 +229,22 @@ func (w *testServer) checkPath(p path, key, slug string, off, foreign monitor.Mo
 			w.Errorf("%s %s: %d", method, p.path, got.StatusCode)
 		}
 	}
-	if p.status >= 400 {
-		return
+	if p.status < 400 {
+		w.knowsNoOther(p, []string{
+			to(kernel.NewPingToken(), key, "none"), to(kernel.NewPingToken(), monitor.NewPingKey(), slug),
+			to(off.Token, key, off.Slug), to("x", key, foreign.Slug), to("", "", ""),
+		})
 	}
+}
+
+// knowsNoOther checks that requests for other monitors are answered as unknown, unless they create monitors.
+func (w *testServer) knowsNoOther(p path, others []string) {
 	unknown := string(readContact(&http.Request{URL: must(url.Parse(p.path))(w)}, "").style.unknown.body)
-	for _, path := range []string{
-		to(kernel.NewPingToken(), key, "none"), to(kernel.NewPingToken(), monitor.NewPingKey(), slug),
-		to(off.Token, key, off.Slug), to("x", key, foreign.Slug), to("", "", ""),
-	} {
-		switch {
-		// they create monitors
-		case strings.Contains(path, "create=1"), strings.HasPrefix(path, "/p/"), strings.Contains(path, "state="):
-		default:
-			w.wantFrom("POST", path, strings.NewReader("x"), 404, unknown)
+	for _, other := range others {
+		creates := strings.Contains(other, "create=1") || strings.HasPrefix(other, "/p/") ||
+			strings.Contains(other, "state=")
+		if !creates {
+			w.wantFrom("POST", other, strings.NewReader("x"), 404, unknown)
 		}
 	}
 }
@@ -272,68 +279,70 @@ func codeOf(s monitor.Signal) int {
 	return *s.ExitCode
 }
 
-// TestSlugsNeverMeanAnotherMonitor: a key and a slug mean the monitor that has the slug on the key's page at that
-// moment.
+// TestSlugsNeverMeanAnotherMonitor checks that a key and a slug mean the monitor that has the slug on the page of the
+// key when the ping arrives.
 func TestSlugsNeverMeanAnotherMonitor(t *testing.T) {
 	t.Parallel()
 	onEachEngine(t, Config{}, func(w *testServer) {
 		key, token := w.readWriteKey(), "f618072a-7bde-4eee-af63-71a77c5723bc"
 		must(w.store.CreatePage(w.Context(), w.ws,
 			resource.Page.From(statuspage.Page{Name: "Other", Slug: "other"})))(w)
-		create := func(slug, page string) monitor.Monitor {
-			w.Helper()
-			return must(w.store.CreateMonitor(w.Context(), w.ws, monitor.MonitorOf(monitor.MonitorConfig{
-				Name: slug, Slug: slug, Token: token, Interval: time.Hour, PageSlug: page,
-			})))(w)
-		}
-		ping := func(path string, status int) {
-			w.Helper()
-			if got := w.send("GET", path, nil); got.StatusCode != status {
-				w.Errorf("%s: %d, want %d", path, got.StatusCode, status)
-			}
-		}
-		first := create("job", "acme")
-		ping("/ping/"+key+"/job", 200)
-		ping(Path+key+"/job/start", 200)
+		first := w.createWithToken("job", "acme", token)
+		w.pingsPath("/ping/"+key+"/job", 200)
+		w.pingsPath(Path+key+"/job/start", 200)
 		must(w.store.RotateMonitor(w.Context(), w.ws, first.ID))(w)
-		ping("/ping/"+key+"/job", 200)
+		w.pingsPath("/ping/"+key+"/job", 200)
 		must(w.store.ChangeMonitor(w.Context(), w.ws, first.ID, func(c *monitor.MonitorConfig) error {
 			c.Slug = "task"
 			return nil
 		}))(w)
-		ping(Path+key+"/job", 404)
-		ping(Path+key+"/task", 200)
+		w.pingsPath(Path+key+"/job", 404)
+		w.pingsPath(Path+key+"/task", 200)
 		must(w.store.ChangeMonitor(w.Context(), w.ws, first.ID, func(c *monitor.MonitorConfig) error {
 			c.Slug = "job"
 			return nil
 		}))(w)
-		page := "other"
 		must(w.store.ChangeMonitor(w.Context(), w.ws, first.ID, func(c *monitor.MonitorConfig) error {
-			c.PageSlug = page
+			c.PageSlug = "other"
 			return nil
 		}))(w)
-		ping("/ping/"+key+"/job", 404)
-		ping("/ping/"+key+"/job?create=1", 409)
-		ping(Path+key+"/job?create=1", 409)
+		w.pingsPath("/ping/"+key+"/job", 404)
+		w.pingsPath("/ping/"+key+"/job?create=1", 409)
+		w.pingsPath(Path+key+"/job?create=1", 409)
 		if err := w.store.DeleteMonitor(w.Context(), w.ws, first.ID); err != nil {
 			w.Fatal(err)
 		}
-		second := create("another", "acme") // with the token of the first
-		ping("/ping/"+key+"/job", 404)
-		ping(Path+key+"/job/fail", 404)
+		second := w.createWithToken("another", "acme", token) // with the token of the first
+		w.pingsPath("/ping/"+key+"/job", 404)
+		w.pingsPath(Path+key+"/job/fail", 404)
 		if got := w.now(second.ID); !got.LastPingAt.IsZero() || got.State == monitor.MonitorDown {
 			w.Error("the ping of a deleted monitor was recorded for another one")
 		}
 		rotated := must(w.store.RotatePingKey(w.Context(), w.ws, "acme"))(w)
-		ping("/ping/"+key+"/another", 200)
-		ping("/ping/"+rotated.Key+"/another", 200)
+		w.pingsPath("/ping/"+key+"/another", 200)
+		w.pingsPath("/ping/"+rotated.Key+"/another", 200)
 		must(w.store.RotatePingKey(w.Context(), w.ws, "acme"))(w)
-		ping("/ping/"+key+"/another", 404)
-		ping("/ping/"+rotated.Key+"/another", 200)
+		w.pingsPath("/ping/"+key+"/another", 404)
+		w.pingsPath("/ping/"+rotated.Key+"/another", 200)
 		no := monitor.PingAccessOff
 		must(w.store.ChangePingKey(w.Context(), w.ws, "acme", monitor.PingKeyChange{Access: &no}))(w)
-		ping("/ping/"+rotated.Key+"/another", 404)
+		w.pingsPath("/ping/"+rotated.Key+"/another", 404)
 	})
+}
+
+func (w *testServer) createWithToken(slug, page, token string) monitor.Monitor {
+	w.Helper()
+	return must(w.store.CreateMonitor(w.Context(), w.ws, monitor.MonitorOf(monitor.MonitorConfig{
+		Name: slug, Slug: slug, Token: token, Interval: time.Hour, PageSlug: page,
+	})))(w)
+}
+
+// pingsPath requests a path, and compares the status of the answer.
+func (w *testServer) pingsPath(path string, status int) {
+	w.Helper()
+	if got := w.send("GET", path, nil); got.StatusCode != status {
+		w.Errorf("%s: %d, want %d", path, got.StatusCode, status)
+	}
 }
 
 // TestReservedSlugs: after a ping key, a word is a slug even if it is the name of a signal. Pings create no such
@@ -385,78 +394,69 @@ func TestRejectedSlugPings(t *testing.T) {
 	})
 }
 
+// provisioned are first pings, and the schedules of the monitors that they create. A grace of 0 is not compared.
+var provisioned = map[string]monitor.MonitorConfig{
+	"a?create=1":                        {Interval: 24 * time.Hour, Grace: time.Hour},
+	"b?create=1&interval=3600&grace=5m": {Interval: time.Hour, Grace: 5 * time.Minute},
+	"c/start?create=1&cron=0+2+*+*+*&tz=Europe/Berlin": {
+		Cron: schedule.Cron{Expression: "0 2 * * *", TimeZone: "Europe/Berlin"}, Grace: monitor.DefaultCronGrace,
+	},
+	"g?create=1&calendar=Mon..Fri+06:30+Europe/Berlin&grace=1h": {
+		Cron: schedule.NewCalendar("Mon..Fri 06:30", "Europe/Berlin"), Grace: time.Hour,
+	},
+	"h?create=1&calendar=06:30&tz=Asia/Tokyo":   {Cron: schedule.NewCalendar("06:30", "Asia/Tokyo")},
+	"l?create=1&calendar=Mon+06:00%0ATue+07:00": {Cron: schedule.NewCalendar("Mon 06:00\nTue 07:00", "")},
+	"k?create=1&cron=0+2+*+*+?&kubernetes=1": {
+		Cron: schedule.Cron{Expression: "0 2 * * ?", TimeZone: "UTC", Kubernetes: true},
+	},
+}
+
+// wrongProvisions are queries that create no monitor, and the fields that are wrong.
+var wrongProvisions = map[string]string{
+	"interval=0": "interval", "interval=x": "interval", "interval=1h&interval=2h": "interval", "cron=x": "cron",
+	"cron=@daily&tz=Mars": "tz", "tz=UTC": "tz",
+	"cron=@daily&interval=1h": "interval", "grace=-1s": "grace", "interval=1h&grace=366d": "grace",
+	"cron=0+0+30+2+*": "cron",
+	"calendar=x":      "calendar", "calendar=daily&tz=Mars": "tz", "calendar=daily&cron=@daily": "calendar",
+	"cron=0+0+*+*+7&kubernetes=1": "cron", "cron=0+0+*+*+?&kubernetes=0": "cron",
+	"cron=@daily&kubernetes=yes": "kubernetes", "calendar=daily&kubernetes=1": "kubernetes",
+	"kubernetes=1": "kubernetes", "calendar=daily&interval=1h": "interval",
+}
+
 // TestProvisioning creates monitors by their first pings.
 func TestProvisioning(t *testing.T) {
 	t.Parallel()
 	onEachEngine(t, Config{}, func(w *testServer) {
 		key := w.readWriteKey()
-		created := func(path string, status int, body, slug string) monitor.Monitor {
-			w.Helper()
-			w.answers(path, status, body)
-			m := must(w.store.Monitor(w.Context(), w.ws, slug))(w)
-			if m.LastPingAt.IsZero() && len(w.signals(slug)) == 0 || m.PageSlug != "acme" {
+		for path, want := range provisioned {
+			slug, _, _ := strings.Cut(path, "?")
+			slug = strings.TrimSuffix(slug, "/start")
+			m := w.createsBy(Path+key+"/"+path, 201, okBody, slug)
+			want.Grace = cmp.Or(want.Grace, m.Grace)
+			if m.Name != slug || m.Cron != want.Cron || m.Grace != want.Grace ||
+				m.Cron.IsZero() && m.Interval != want.Interval {
 				w.Errorf("%s: %+v", path, m)
 			}
-			w.send("GET", path, nil)
-			return m
-		}
-		if m := created(Path+key+"/a?create=1", 201, okBody, "a"); m.Interval != 24*time.Hour ||
-			m.Grace != time.Hour || m.Name != "a" {
-			w.Errorf("%+v", m)
-		}
-		if m := created(
-			Path+key+"/b?create=1&interval=3600&grace=5m", 201, okBody, "b",
-		); m.Interval != time.Hour || m.Grace != 5*time.Minute {
-			w.Errorf("%+v", m)
-		}
-		if m := created(
-			Path+key+"/c/start?create=1&cron=0+2+*+*+*&tz=Europe/Berlin", 201, okBody, "c",
-		); m.Cron != (schedule.Cron{Expression: "0 2 * * *", TimeZone: "Europe/Berlin"}) ||
-			m.Grace != monitor.DefaultCronGrace {
-			w.Errorf("%+v", m)
-		}
-		if m := created(
-			Path+key+"/g?create=1&calendar=Mon..Fri+06:30+Europe/Berlin&grace=1h", 201, okBody, "g",
-		); m.Cron != schedule.NewCalendar("Mon..Fri 06:30", "Europe/Berlin") || m.Grace != time.Hour {
-			w.Errorf("%+v", m)
-		}
-		if m := created(
-			Path+key+"/h?create=1&calendar=06:30&tz=Asia/Tokyo", 201, okBody, "h",
-		); m.Cron != schedule.NewCalendar("06:30", "Asia/Tokyo") {
-			w.Errorf("%+v", m)
-		}
-		if m := created(
-			Path+key+"/l?create=1&calendar=Mon+06:00%0ATue+07:00", 201, okBody, "l",
-		); m.Cron != schedule.NewCalendar("Mon 06:00\nTue 07:00", "") {
-			w.Errorf("%+v", m)
-		}
-		if m := created(
-			Path+key+"/k?create=1&cron=0+2+*+*+?&kubernetes=1", 201, okBody, "k",
-		); m.Cron != (schedule.Cron{Expression: "0 2 * * ?", TimeZone: "UTC", Kubernetes: true}) {
-			w.Errorf("%+v", m)
 		}
 		for value, on := range map[string]bool{"true": true, "on": true, "0": false, "false": false, "Off": false} {
 			slug := "k-" + strings.ToLower(value)
-			if m := created(
-				Path+key+"/"+slug+"?create=1&cron=@daily&kubernetes="+value, 201, okBody, slug,
-			); m.Cron.Kubernetes != on {
+			m := w.createsBy(Path+key+"/"+slug+"?create=1&cron=@daily&kubernetes="+value, 201, okBody, slug)
+			if m.Cron.Kubernetes != on {
 				w.Errorf("kubernetes=%s: %+v", value, m.Cron)
 			}
 		}
-		created("/ping/"+key+"/D_1?create=1", 201, "Created", "d-1")
-		created("/ping/"+key+"/e/fail?create=1", 201, "Created", "e")
-		created("/p/"+key+"/f?state=complete", 200, "OK", "f")
-		created("/snitch/"+key+"/c2354d53d2?create=1", 202, "Got it, thanks!", "c2354d53d2")
-		for query, fields := range map[string]string{
-			"interval=0": "interval", "interval=x": "interval", "interval=1h&interval=2h": "interval", "cron=x": "cron",
-			"cron=@daily&tz=Mars": "tz", "tz=UTC": "tz",
-			"cron=@daily&interval=1h": "interval", "grace=-1s": "grace", "interval=1h&grace=366d": "grace",
-			"cron=0+0+30+2+*": "cron",
-			"calendar=x":      "calendar", "calendar=daily&tz=Mars": "tz", "calendar=daily&cron=@daily": "calendar",
-			"cron=0+0+*+*+7&kubernetes=1": "cron", "cron=0+0+*+*+?&kubernetes=0": "cron",
-			"cron=@daily&kubernetes=yes": "kubernetes", "calendar=daily&kubernetes=1": "kubernetes",
-			"kubernetes=1": "kubernetes", "calendar=daily&interval=1h": "interval",
-		} {
+		w.createsBy("/ping/"+key+"/D_1?create=1", 201, "Created", "d-1")
+		w.createsBy("/ping/"+key+"/e/fail?create=1", 201, "Created", "e")
+		w.createsBy("/p/"+key+"/f?state=complete", 200, "OK", "f")
+		w.createsBy("/snitch/"+key+"/c2354d53d2?create=1", 202, "Got it, thanks!", "c2354d53d2")
+	})
+}
+
+func TestWrongFirstPingsCreateNothing(t *testing.T) {
+	t.Parallel()
+	onEachEngine(t, Config{}, func(w *testServer) {
+		key := w.readWriteKey()
+		for query, fields := range wrongProvisions {
 			if got := w.send("GET", Path+key+"/wrong?create=1&"+query, nil); got.StatusCode != 422 ||
 				!strings.Contains(got.body, `"errors":{"`+fields+`":[`) {
 				w.Errorf("%s: %d %s", query, got.StatusCode, got.body)
@@ -489,7 +489,15 @@ func TestProvisioning(t *testing.T) {
 			w.answers(Path+k.Key+"/first?create=1", 201, okBody)
 		}
 		w.answers(Path+w.monitor.Token+"?create=1", 200, okBody)
+	})
+}
 
+// TestFirstPingsCreateOneMonitor sends several first pings at the same time, and then some that the page does not
+// allow.
+func TestFirstPingsCreateOneMonitor(t *testing.T) {
+	t.Parallel()
+	onEachEngine(t, Config{}, func(w *testServer) {
+		key := w.readWriteKey()
 		var group sync.WaitGroup
 		statuses := make([]int, 20)
 		for i := range statuses {
@@ -524,6 +532,18 @@ func TestProvisioning(t *testing.T) {
 		}
 		w.Error("no limit per minute")
 	})
+}
+
+// createsBy pings a path, which creates a monitor with this slug.
+func (w *testServer) createsBy(path string, status int, body, slug string) monitor.Monitor {
+	w.Helper()
+	w.answers(path, status, body)
+	m := must(w.store.Monitor(w.Context(), w.ws, slug))(w)
+	if m.LastPingAt.IsZero() && len(w.signals(slug)) == 0 || m.PageSlug != "acme" {
+		w.Errorf("%s: %+v", path, m)
+	}
+	w.send("GET", path, nil)
+	return m
 }
 
 // FuzzContact checks that whatever the path and the query are, they are read, and mean at most one monitor.

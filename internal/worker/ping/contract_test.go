@@ -17,8 +17,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestContract checks the rules of docs/api.md#pings, row by row.
-func TestContract(t *testing.T) {
+// TestContractOfPings checks the rules of docs/api.md#pings, row by row.
+func TestContractOfPings(t *testing.T) {
 	t.Parallel()
 	onEachEngine(t, Config{}, func(w *testServer) {
 		w.Run("success: 200, one key ok, true; no header and no body needed", func(t *testing.T) {
@@ -74,6 +74,13 @@ func TestContract(t *testing.T) {
 				t.Errorf("an unknown token: %s %q", got.Status, got.body)
 			}
 		})
+	})
+}
+
+// TestContractOfTokens checks the answers for tokens that are unknown, malformed, disabled, deleted or rotated.
+func TestContractOfTokens(t *testing.T) {
+	t.Parallel()
+	onEachEngine(t, Config{}, func(w *testServer) {
 		w.Run("unknown token: 404, one key message", func(t *testing.T) {
 			in := w.in(t)
 			in.want(in.ping(kernel.NewPingToken()), 404, notFoundBody)
@@ -91,10 +98,10 @@ func TestContract(t *testing.T) {
 			}
 		})
 		w.Run("a disabled monitor: the same, until it is enabled", func(t *testing.T) {
-			in, yes, no := w.in(t), true, false
+			in := w.in(t)
 			m := in.newMonitor()
 			must(w.store.ChangeMonitor(t.Context(), w.ws, m.ID, func(c *monitor.MonitorConfig) error {
-				c.Enable(no)
+				c.Enable(false)
 				return nil
 			}))(t)
 			in.want(in.ping(m.Token), 404, notFoundBody)
@@ -102,7 +109,7 @@ func TestContract(t *testing.T) {
 				t.Error("recorded nevertheless")
 			}
 			must(w.store.ChangeMonitor(t.Context(), w.ws, m.ID, func(c *monitor.MonitorConfig) error {
-				c.Enable(yes)
+				c.Enable(true)
 				return nil
 			}))(t)
 			in.want(in.ping(m.Token), 200, okBody)
@@ -122,6 +129,12 @@ func TestContract(t *testing.T) {
 			in.want(in.ping(m.Token), 200, okBody)
 			in.want(in.ping(rotated.Token), 200, okBody)
 		})
+	})
+}
+
+func TestContractOfMethods(t *testing.T) {
+	t.Parallel()
+	onEachEngine(t, Config{}, func(w *testServer) {
 		w.Run("other methods: 405 with Allow, nothing recorded", func(t *testing.T) {
 			in := w.in(t)
 			m := in.newMonitor()

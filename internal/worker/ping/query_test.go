@@ -40,65 +40,68 @@ var (
 	testToken = strings.Repeat("t", kernel.PingTokenLength)
 )
 
-// TestQueries has queries as jobs send them, with mistakes, and what the service of the path makes of them. 400:
-// nothing is recorded.
+// queries are queries as jobs send them, with mistakes, and what the service of the path makes of them. 400: nothing is
+// recorded.
+var queries = map[string]map[string]string{
+	kumaPath + testToken: {
+		"": "success", "status=up&msg=OK&ping=": "success", "status": "success", "status=&msg=a": "success a",
+		"STATUS=up":   "success",
+		"status=down": "fail", "status=down%&msg=x": "fail x", "status=down;msg=x": "fail",
+		"status=up;msg=x": "fail", "status=up%": "fail",
+		"status=up%00": "fail", "status=Up": "fail", "status=+up": "fail", "status=1": "fail", "status=%ff": "fail",
+		"status=up&status=down": "fail", "status=down&status=up": "fail", "status=up&status=up": "fail",
+		"status[]=up":   "fail",
+		"status[]=down": "fail", "status%5B%5D=down": "fail", "status[a][b]=up": "fail", "[status]=down": "fail",
+		"[status]=up":       "success",
+		"msg=disk+95%+full": "success disk 95% full", "msg=disk+95%+full&status=down": "fail disk 95% full",
+		"msg=95%25+full%21": "success 95% full!",
+		"msg=a&msg=b":       "success a, b", "msg=a%3Bb%26status%3Ddown": "success a;b&status=down",
+		"%zz=1&status=down": "fail", "&&status=down": "fail",
+		"STATUS=Down": "400", "+status+=down": "400", "%00status=down": "400", "msg=x;status=down": "400",
+		"msg=x&amp;status=down": "400",
+		"?status=down":          "400", "status%3Ddown": "400", "status]=x]=up": "fail",
+		strings.Repeat("a=1&", 1001): "400",
+	},
+	snitchPath + testToken: {
+		"": "success", "s": "success", "s=0": "success 0", "s=00": "success", "s=+0": "success 0",
+		"s=0;m=x": "success 0 x", "m=a+b": "success a b", "m=a%3Bb": "success a;b",
+		"s=1": "fail 1", "s=1;m=x": "fail 1 x", "m=x;s=1": "fail 1 x", "s=-1": "fail", "s=killed": "fail",
+		"s=0&s=1": "fail 1", "s=0.5": "fail", "s=٣": "fail",
+		"s=1%": "400", "s=0%": "400", "m=disk+95%+full": "400", "m=disk+95%+full&s=1": "400", "x=%zz": "400",
+		"s=%ff": "400", "s[]=1": "400", "s[]=0": "400",
+		"s=1&s[]=0": "400", "s[a]=1": "400", "s%5B%5D=1": "400", "[s]=1": "fail 1", "S=1": "400", "+s=1": "400",
+		"S=0": "success", "s=1&s=0": "400", "m[]=x": "400",
+	},
+	cronitorPath + testKey + "/job": {
+		"": "success", "state=": "success", "state=complete": "success", "state=ok": "success",
+		"state=tick": "success", "state=tick&msg=x": "success x",
+		"state=run": "start", "state=run&status_code=1": "400", "state=fail": "fail",
+		"state=fail&status_code=0": "fail", "state=fail&status_code=x": "fail",
+		"state=complete&status_code=0": "success 0", "state=complete&status_code=3": "fail 3",
+		"state=complete&status_code=-1": "fail", "state=complete&status_code=256": "fail",
+		"state=complete&status_code=+2": "fail 2", "state=complete&status_code=99999999999999999999": "fail",
+		"state=complete&status_code=": "success", "status_code=1": "fail 1",
+		"state=complete&status_code=1%": "400", "state=complete&status_code=x": "400",
+		"state=complete&status_code=0&status_code=1": "fail 1",
+		"state=complete&status_code=1&status_code=0": "400", "state=complete&STATUS_CODE=1": "400",
+		"state=complete;status_code=1": "400", "state=complete&status_code[]=1": "400",
+		"state=fail%": "400", "state=fail;msg=x": "400", "state=FAIL": "400", "state=failed": "400",
+		"State=fail": "400", "state[]=fail": "400", "state=complete&state=fail": "fail",
+		"state=fail&state=complete": "400", "state=complete%20": "400",
+		"msg=disk+95%+full&state=fail": "fail disk 95% full", "message=a&msg=b": "success a",
+	},
+	healthchecksPath + testKey + "/job": {
+		"x=%zz": "success", "state=complete&status_code=3": "fail 3", "STATE=fail": "400", "state[]=fail": "400",
+		"rid=x": "400", "rid=%": "400",
+	},
+	Path + testToken + "/success": {"x=1": "success", "rid=x": "422", "rid=%": "422", "a;b": "422"},
+	Path + testToken:              {"status=down%;": "success", "rid=x": "422"},
+}
+
+// TestQueries reads queries with and without a slash at the end of the path.
 func TestQueries(t *testing.T) {
-	for path, queries := range map[string]map[string]string{
-		kumaPath + testToken: {
-			"": "success", "status=up&msg=OK&ping=": "success", "status": "success", "status=&msg=a": "success a",
-			"STATUS=up":   "success",
-			"status=down": "fail", "status=down%&msg=x": "fail x", "status=down;msg=x": "fail",
-			"status=up;msg=x": "fail", "status=up%": "fail",
-			"status=up%00": "fail", "status=Up": "fail", "status=+up": "fail", "status=1": "fail", "status=%ff": "fail",
-			"status=up&status=down": "fail", "status=down&status=up": "fail", "status=up&status=up": "fail",
-			"status[]=up":   "fail",
-			"status[]=down": "fail", "status%5B%5D=down": "fail", "status[a][b]=up": "fail", "[status]=down": "fail",
-			"[status]=up":       "success",
-			"msg=disk+95%+full": "success disk 95% full", "msg=disk+95%+full&status=down": "fail disk 95% full",
-			"msg=95%25+full%21": "success 95% full!",
-			"msg=a&msg=b":       "success a, b", "msg=a%3Bb%26status%3Ddown": "success a;b&status=down",
-			"%zz=1&status=down": "fail", "&&status=down": "fail",
-			"STATUS=Down": "400", "+status+=down": "400", "%00status=down": "400", "msg=x;status=down": "400",
-			"msg=x&amp;status=down": "400",
-			"?status=down":          "400", "status%3Ddown": "400", "status]=x]=up": "fail",
-			strings.Repeat("a=1&", 1001): "400",
-		},
-		snitchPath + testToken: {
-			"": "success", "s": "success", "s=0": "success 0", "s=00": "success", "s=+0": "success 0",
-			"s=0;m=x": "success 0 x", "m=a+b": "success a b", "m=a%3Bb": "success a;b",
-			"s=1": "fail 1", "s=1;m=x": "fail 1 x", "m=x;s=1": "fail 1 x", "s=-1": "fail", "s=killed": "fail",
-			"s=0&s=1": "fail 1", "s=0.5": "fail", "s=٣": "fail",
-			"s=1%": "400", "s=0%": "400", "m=disk+95%+full": "400", "m=disk+95%+full&s=1": "400", "x=%zz": "400",
-			"s=%ff": "400", "s[]=1": "400", "s[]=0": "400",
-			"s=1&s[]=0": "400", "s[a]=1": "400", "s%5B%5D=1": "400", "[s]=1": "fail 1", "S=1": "400", "+s=1": "400",
-			"S=0": "success", "s=1&s=0": "400", "m[]=x": "400",
-		},
-		cronitorPath + testKey + "/job": {
-			"": "success", "state=": "success", "state=complete": "success", "state=ok": "success",
-			"state=tick": "success", "state=tick&msg=x": "success x",
-			"state=run": "start", "state=run&status_code=1": "400", "state=fail": "fail",
-			"state=fail&status_code=0": "fail", "state=fail&status_code=x": "fail",
-			"state=complete&status_code=0": "success 0", "state=complete&status_code=3": "fail 3",
-			"state=complete&status_code=-1": "fail", "state=complete&status_code=256": "fail",
-			"state=complete&status_code=+2": "fail 2", "state=complete&status_code=99999999999999999999": "fail",
-			"state=complete&status_code=": "success", "status_code=1": "fail 1",
-			"state=complete&status_code=1%": "400", "state=complete&status_code=x": "400",
-			"state=complete&status_code=0&status_code=1": "fail 1",
-			"state=complete&status_code=1&status_code=0": "400", "state=complete&STATUS_CODE=1": "400",
-			"state=complete;status_code=1": "400", "state=complete&status_code[]=1": "400",
-			"state=fail%": "400", "state=fail;msg=x": "400", "state=FAIL": "400", "state=failed": "400",
-			"State=fail": "400", "state[]=fail": "400", "state=complete&state=fail": "fail",
-			"state=fail&state=complete": "400", "state=complete%20": "400",
-			"msg=disk+95%+full&state=fail": "fail disk 95% full", "message=a&msg=b": "success a",
-		},
-		healthchecksPath + testKey + "/job": {
-			"x=%zz": "success", "state=complete&status_code=3": "fail 3", "STATE=fail": "400", "state[]=fail": "400",
-			"rid=x": "400", "rid=%": "400",
-		},
-		Path + testToken + "/success": {"x=1": "success", "rid=x": "422", "rid=%": "422", "a;b": "422"},
-		Path + testToken:              {"status=down%;": "success", "rid=x": "422"},
-	} {
-		for raw, want := range queries {
+	for path, ofPath := range queries {
+		for raw, want := range ofPath {
 			for _, slash := range []string{"", "/"} {
 				if want == "422" && path == Path+testToken {
 					continue // a plain ping, whose query is ignored: TestContactPaths

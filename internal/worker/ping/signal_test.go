@@ -28,39 +28,43 @@ func (w *testServer) signals(monitor string) []monitor.Signal {
 	return all
 }
 
+const signalRun = "0191A1B2-0000-7000-8000-00000000000F"
+
+// signalPaths are the ends of paths, and the signals that they record.
+var signalPaths = map[string]struct {
+	kind monitor.SignalKind
+	code int // -1: none
+	run  string
+}{
+	"start":                            {monitor.SignalStart, -1, ""},
+	"start?rid=" + signalRun:           {monitor.SignalStart, -1, strings.ToLower(signalRun)},
+	"success":                          {monitor.SignalSuccess, -1, ""},
+	"fail?x=y":                         {monitor.SignalFail, -1, ""},
+	"log?rid=":                         {"", 422, ""},
+	"log?rid=nonsense":                 {"", 422, ""},
+	"log?rid={" + signalRun[:34] + "}": {"", 422, ""},
+	"log?rid=" + signalRun + "&rid=" + signalRun: {"", 422, ""},
+	"log?%zz": {"", 422, ""},
+	"0":       {monitor.SignalSuccess, 0, ""},
+	"1":       {monitor.SignalFail, 1, ""},
+	"255":     {monitor.SignalFail, 255, ""},
+	"256":     {"", 404, ""},
+	"-1":      {"", 404, ""},
+	"+1":      {"", 404, ""},
+	"01":      {"", 404, ""},
+	"//":      {"", 404, ""},
+	"Start":   {"", 404, ""},
+	"start/":  {monitor.SignalStart, -1, ""},
+	"start/1": {"", 404, ""},
+}
+
 // TestSignalPaths checks every kind of signal with every method, and what is no signal.
 func TestSignalPaths(t *testing.T) {
 	t.Parallel()
-	const run = "0191A1B2-0000-7000-8000-00000000000F"
 	onEachEngine(t, Config{}, func(w *testServer) {
 		m := w.newMonitor()
 		n := 0
-		for path, want := range map[string]struct {
-			kind monitor.SignalKind
-			code int // -1: none
-			run  string
-		}{
-			"start":                          {monitor.SignalStart, -1, ""},
-			"start?rid=" + run:               {monitor.SignalStart, -1, strings.ToLower(run)},
-			"success":                        {monitor.SignalSuccess, -1, ""},
-			"fail?x=y":                       {monitor.SignalFail, -1, ""},
-			"log?rid=":                       {"", 422, ""},
-			"log?rid=nonsense":               {"", 422, ""},
-			"log?rid={" + run[:34] + "}":     {"", 422, ""},
-			"log?rid=" + run + "&rid=" + run: {"", 422, ""},
-			"log?%zz":                        {"", 422, ""},
-			"0":                              {monitor.SignalSuccess, 0, ""},
-			"1":                              {monitor.SignalFail, 1, ""},
-			"255":                            {monitor.SignalFail, 255, ""},
-			"256":                            {"", 404, ""},
-			"-1":                             {"", 404, ""},
-			"+1":                             {"", 404, ""},
-			"01":                             {"", 404, ""},
-			"//":                             {"", 404, ""},
-			"Start":                          {"", 404, ""},
-			"start/":                         {monitor.SignalStart, -1, ""},
-			"start/1":                        {"", 404, ""},
-		} {
+		for path, want := range signalPaths {
 			for _, method := range []string{"POST", "GET", "HEAD"} {
 				got := w.send(method, Path+m.Token+"/"+path, nil)
 				body := map[int]string{422: string(badRun.body), 404: notFoundBody}[want.code]
