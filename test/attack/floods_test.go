@@ -109,20 +109,27 @@ func guesses(w *environment) {
 	w.Logf("%d guesses", sent.Load())
 }
 
-// webhooksInside subscribes webhooks at this machine, in the forms that guards
-// forget; only loopback, so that a guard that fails lets nothing out. None may be called, and the reason shown must not
-// tell an open port from a closed one.
+// loopbackForms are addresses of this machine, in the forms that guards forget.
+var loopbackForms = []string{
+	"http://127.0.0.1:%d/", "http://127.1.2.3:%d/", "http://localhost:%d/", "http://[::1]:%d/",
+	"http://[::ffff:127.0.0.1]:%d/",
+	"http://0.0.0.0:%d/", "http://[::]:%d/",
+	"http://2130706433:%d/", "http://0x7f000001:%d/", "http://127.1:%d/", "http://[::ffff:7f00:1%%25lo]:%d/",
+}
+
+type webhookDelivery struct {
+	Target string
+	Reason *string
+	State  string
+}
+
+// webhooksInside subscribes webhooks at this machine; only loopback, so that a guard that fails lets nothing out. None
+// may be called, and the reason shown must not tell an open port from a closed one.
 func webhooksInside(w *environment) {
 	var called atomic.Int64
 	trap := w.trap(&called)
-	forms := []string{
-		"http://127.0.0.1:%d/", "http://127.1.2.3:%d/", "http://localhost:%d/", "http://[::1]:%d/",
-		"http://[::ffff:127.0.0.1]:%d/",
-		"http://0.0.0.0:%d/", "http://[::]:%d/",
-		"http://2130706433:%d/", "http://0x7f000001:%d/", "http://127.1:%d/", "http://[::ffff:7f00:1%%25lo]:%d/",
-	}
 	made := 0
-	for _, form := range forms {
+	for _, form := range loopbackForms {
 		for _, port := range []int{trap, 1} { // open, closed
 			status, err := w.api.Do(w.Context(), "POST", "/api/v1/pages/acme/subscribers",
 				params{"channel": "webhook", "target": fmt.Sprintf(form, port)}, nil)
@@ -138,14 +145,9 @@ func webhooksInside(w *environment) {
 		w.Fatal("no webhook was taken: nothing was attacked")
 	}
 	w.api.Must(w, "POST", "/api/v1/pages/acme/incidents", params{"title": "Tell them"}, nil)
-	type delivery struct {
-		Target string
-		Reason *string
-		State  string
-	}
-	var all []delivery
+	var all []webhookDelivery
 	w.await("every webhook was tried", func() bool {
-		all = binary.All[delivery](w, w.api, "/api/v1/pages/acme/deliveries")
+		all = binary.All[webhookDelivery](w, w.api, "/api/v1/pages/acme/deliveries")
 		tried := 0
 		for _, d := range all {
 			if d.Reason != nil {
@@ -154,6 +156,14 @@ func webhooksInside(w *environment) {
 		}
 		return tried >= made
 	})
+	sameReasons(w, all, trap)
+	if n := called.Load(); n > 0 {
+		w.Errorf("%d webhooks reached this machine", n)
+	}
+}
+
+// sameReasons checks that the reasons do not tell the port of the trap from a closed one.
+func sameReasons(w *environment, all []webhookDelivery, trap int) {
 	reasons := make(map[string]map[string]bool) // target without its port -> reasons
 	port := strings.NewReplacer(fmt.Sprintf(":%d/", trap), "/", ":1/", "/")
 	for _, d := range all {
@@ -169,9 +179,6 @@ func webhooksInside(w *environment) {
 		if len(texts) != 1 {
 			w.Errorf("reasons for %s tell an open port from a closed one: %v", target, texts)
 		}
-	}
-	if n := called.Load(); n > 0 {
-		w.Errorf("%d webhooks reached this machine", n)
 	}
 }
 

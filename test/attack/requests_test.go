@@ -238,20 +238,7 @@ func fuzzedBodies(w *environment) {
 	}
 	bodies := make([]string, w.size(1500, 40_000))
 	for i := range bodies {
-		var b strings.Builder
-		b.WriteByte('{')
-		for n := range 1 + w.IntN(5) {
-			if n > 0 {
-				b.WriteByte(',')
-			}
-			fmt.Fprintf(&b, "%q:%s", fields[w.IntN(len(fields))], values[w.IntN(len(values))])
-		}
-		b.WriteByte('}')
-		bodies[i] = b.String()
-		if w.IntN(10) == 0 { // and some that are no JSON
-			cut := w.IntN(len(bodies[i]))
-			bodies[i] = bodies[i][:cut] + string(rune(w.IntN(256))) + bodies[i][cut:]
-		}
+		bodies[i] = fuzzedBody(w, fields, values)
 	}
 	c := client(address(60, 1))
 	c.Transport.(*http.Transport).DisableKeepAlives = false
@@ -274,6 +261,25 @@ func fuzzedBodies(w *environment) {
 			w.Errorf("%s %s with %.300q: %d %.200q", r.method, r.path, bodies[i], res.StatusCode, answer)
 		}
 	})
+}
+
+// fuzzedBody is an object that is nearly right, and sometimes no JSON.
+func fuzzedBody(w *environment, fields, values []string) string {
+	var b strings.Builder
+	b.WriteByte('{')
+	for n := range 1 + w.IntN(5) {
+		if n > 0 {
+			b.WriteByte(',')
+		}
+		fmt.Fprintf(&b, "%q:%s", fields[w.IntN(len(fields))], values[w.IntN(len(values))])
+	}
+	b.WriteByte('}')
+	body := b.String()
+	if w.IntN(10) == 0 {
+		cut := w.IntN(len(body))
+		body = body[:cut] + string(rune(w.IntN(256))) + body[cut:]
+	}
+	return body
 }
 
 // bombs sends what is small to send and large to handle.

@@ -155,16 +155,17 @@ func (f *furnished) fill(t *testing.T, c *binary.Client) {
 		"components": []params{{"id": checkout.ID, "status": "major_outage"}}})
 	update := create("/incidents/"+incident.ID+"/updates", params{"message": "We are on it.\n\n" + longWord})
 	create("/pages/acme/incidents", params{"title": "Slow search", "state": "resolved", "message": "It was nothing."})
-	at := func(d time.Duration) string { return kernel.FormatTime(time.Now().Add(d)) }
 	maintenance := create("/pages/acme/maintenances", params{
 		"title": "Database upgrade", "message": "**An hour** without orders.",
-		"scheduled_for": at(-time.Minute), "scheduled_until": at(26 * time.Hour), "components": []string{checkout.ID},
+		"scheduled_for": fromNow(-time.Minute), "scheduled_until": fromNow(26 * time.Hour),
+		"components": []string{checkout.ID},
 	})
 	create("/pages/acme/maintenances", params{
-		"title": "New disks " + longWord, "scheduled_for": at(48 * time.Hour), "scheduled_until": at(49 * time.Hour),
+		"title": "New disks " + longWord, "scheduled_for": fromNow(48 * time.Hour),
+		"scheduled_until": fromNow(49 * time.Hour),
 	})
 	announcement := create("/pages/acme/announcements", params{
-		"title": "Shop holiday", "level": "warning", "shown_until": at(time.Hour),
+		"title": "Shop holiday", "level": "warning", "shown_until": fromNow(time.Hour),
 	})
 	template := create("/incident-templates", params{
 		"name": "Cards", "title": "Cards are refused", "message": "We are looking at {components}.",
@@ -176,24 +177,7 @@ func (f *furnished) fill(t *testing.T, c *binary.Client) {
 	create("/pages/acme/subscribers/"+subscriber.ID+"/test", nil)
 	f.links = append(f.links,
 		create("/invitations", params{"email": "grace@example.com", "role": "editor", "pages": []string{"acme"}}).URL)
-	channel := create("/channels", params{"type": "webhook", "name": "Phone " + longWord, "url": "http://127.0.0.1:1/"})
-	create("/alert-rules", params{"name": "Everything " + markup, "channel_ids": []string{channel.ID}, "repeat": 3600})
-	create("/alert-rules", params{
-		"name": "The boss", "channel_ids": []string{channel.ID}, "delay": 3600,
-		"escalation": []params{{"after": 600, "channel_ids": []string{channel.ID}}},
-	})
-	schedule := create("/on-call", params{
-		"name": "Operations " + longWord, "zone": "Europe/Berlin",
-		"participants": []params{
-			{"name": "Ann", "channel_ids": []string{channel.ID}},
-			{"name": markup, "channel_ids": []string{channel.ID}},
-		},
-		"overrides": []params{{"participant": "Ann", "starts_at": at(30 * time.Hour), "ends_at": at(50 * time.Hour)}},
-	})
-	create("/on-call", params{"name": "Nobody"})
-	silence := create("/silences", params{
-		"tags": []string{"nothing"}, "comment": markup + longWord, "ends_at": at(time.Hour),
-	})
+	schedule, silence := f.fillAlerts(create)
 	c.Must(t, "PATCH", "/api/v1/pages/acme/ping-key", params{"access": "read_write"}, nil)
 	mobile, rule := withRules(create)
 	f.ids = map[string]string{
@@ -203,6 +187,31 @@ func (f *furnished) fill(t *testing.T, c *binary.Client) {
 		"monitor": pinged(t, c, worker.ID), "checked": checked(t, c, checkout.ID), "alert": alerted(t, c),
 		"silence": silence.ID, "subscriber": subscriber.ID, "schedule": schedule.ID,
 	}
+}
+
+// fillAlerts creates channels, rules, schedules and silences.
+func (f *furnished) fillAlerts(create func(string, params) created) (schedule, silence created) {
+	channel := create("/channels", params{"type": "webhook", "name": "Phone " + longWord, "url": "http://127.0.0.1:1/"})
+	create("/alert-rules", params{"name": "Everything " + markup, "channel_ids": []string{channel.ID}, "repeat": 3600})
+	create("/alert-rules", params{
+		"name": "The boss", "channel_ids": []string{channel.ID}, "delay": 3600,
+		"escalation": []params{{"after": 600, "channel_ids": []string{channel.ID}}},
+	})
+	schedule = create("/on-call", params{
+		"name": "Operations " + longWord, "zone": "Europe/Berlin",
+		"participants": []params{
+			{"name": "Ann", "channel_ids": []string{channel.ID}},
+			{"name": markup, "channel_ids": []string{channel.ID}},
+		},
+		"overrides": []params{
+			{"participant": "Ann", "starts_at": fromNow(30 * time.Hour), "ends_at": fromNow(50 * time.Hour)},
+		},
+	})
+	create("/on-call", params{"name": "Nobody"})
+	silence = create("/silences", params{
+		"tags": []string{"nothing"}, "comment": markup + longWord, "ends_at": fromNow(time.Hour),
+	})
+	return schedule, silence
 }
 
 // alerted returns the ID of an alert that a channel does not accept.
@@ -315,3 +324,5 @@ func report(t *testing.T, url, body string) {
 		t.Fatalf("%s is answered %s", url, response.Status)
 	}
 }
+
+func fromNow(d time.Duration) string { return kernel.FormatTime(time.Now().Add(d)) }

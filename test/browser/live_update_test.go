@@ -68,18 +68,7 @@ func TestChangeAppearsInOpenPage(t *testing.T) {
 			}
 			set("operational")
 			p := c.open(t, v, server.URL+"/status/acme")
-			eval[any](p, `(() => {
-				window.same = true;
-				window.incidents = document.querySelectorAll("article.incident").length;
-				window.icon = document.querySelector("link[rel=icon]").href;
-				document.querySelector(".subscribe").open = true;
-				document.querySelector("#email").value = "name@exam";
-				document.querySelector("#email").focus();
-				scrollTo(0, 200);
-				window.seen = document.elementFromPoint(innerWidth / 2, 40);
-				window.seenAt = seen.getBoundingClientRect().top;
-				document.addEventListener("allswell:replaced", () => { window.replaced = (window.replaced || 0) + 1; });
-			})()`)
+			noteState(p)
 			set("major_outage")
 			p.eventually(`document.querySelector("#banner").innerText === "Major system outage"`)
 			p.is(`window.same`, `window.replaced === 1`, `document.title === "Major system outage – Acme"`,
@@ -100,12 +89,7 @@ func TestChangeAppearsInOpenPage(t *testing.T) {
 				`document.activeElement.id === "email"`)
 			look(p, v, "live")
 
-			// As the server would send it now.
-			fresh := c.open(t, v, server.URL+"/status/acme")
-			const inside = `document.querySelector("main").innerHTML`
-			if got, want := eval[string](p, inside), eval[string](fresh, inside); got != want {
-				t.Errorf("the page has become\n%s\nand not\n%s", got, want)
-			}
+			sameAsFresh(t, p, c.open(t, v, server.URL+"/status/acme"))
 		})
 	}
 	t.Run("without script", func(t *testing.T) {
@@ -116,6 +100,31 @@ func TestChangeAppearsInOpenPage(t *testing.T) {
 			t.Error("events were asked for")
 		}
 	})
+}
+
+// noteState notes what the page is before it changes, opens a form, types into it, and scrolls.
+func noteState(p *tab) {
+	eval[any](p, `(() => {
+		window.same = true;
+		window.incidents = document.querySelectorAll("article.incident").length;
+		window.icon = document.querySelector("link[rel=icon]").href;
+		document.querySelector(".subscribe").open = true;
+		document.querySelector("#email").value = "name@exam";
+		document.querySelector("#email").focus();
+		scrollTo(0, 200);
+		window.seen = document.elementFromPoint(innerWidth / 2, 40);
+		window.seenAt = seen.getBoundingClientRect().top;
+		document.addEventListener("allswell:replaced", () => { window.replaced = (window.replaced || 0) + 1; });
+	})()`)
+}
+
+// sameAsFresh checks that a page has become what the server sends now.
+func sameAsFresh(t *testing.T, p, fresh *tab) {
+	t.Helper()
+	const inside = `document.querySelector("main").innerHTML`
+	if got, want := eval[string](p, inside), eval[string](fresh, inside); got != want {
+		t.Errorf("the page has become\n%s\nand not\n%s", got, want)
+	}
 }
 
 // stage is a page of our own making with the real script, in a browser whose
@@ -258,18 +267,14 @@ func TestUpdateKeepsVisitorsState(t *testing.T) {
 	t.Parallel()
 	c := newBrowser(t)
 	script := liveScript(t)
-	t.Run("the visitor's", func(t *testing.T) {
-		s := newStage(t, c, script, hurryTimers)
-		group := func(name string, open bool, text string) string {
-			return fmt.Sprintf(`<details data-key="%s"%s><summary>%[1]s</summary><p>%[3]s</p></details> `, name,
-				map[bool]string{true: " open"}[open], text)
-		}
-		rest := `<p id="told">Chosen text.</p> <form><input name="q"><label><input type="checkbox" name="c" ` +
-			`value="1">One</label></form> `
-		s.tell("b",
-			group("calm", false, "1")+group("mine", false, "1")+group("shut", true, "1")+group("gone", true, "1")+
-				rest+`<a id="here" href="#">Here</a>`)
-		eval[any](s.tab, `(() => {
+	s := newStage(t, c, script, hurryTimers)
+	rest := `<p id="told">Chosen text.</p> <form><input name="q"><label><input type="checkbox" name="c" ` +
+		`value="1">One</label></form> `
+	s.tell("b",
+		detailsGroup("calm", false, "1")+detailsGroup("mine", false, "1")+detailsGroup("shut", true, "1")+
+			detailsGroup("gone", true, "1")+
+			rest+`<a id="here" href="#">Here</a>`)
+	eval[any](s.tab, `(() => {
 			for (const name of ["mine", "shut"]) document.querySelector("[data-key=" + name + "] summary").click();
 			document.querySelector("[name=q]").value = "typed";
 			document.querySelector("[name=c]").checked = true;
@@ -277,68 +282,82 @@ func TestUpdateKeepsVisitorsState(t *testing.T) {
 			document.querySelector("[data-key=mine] summary").focus();
 			window.kept = ["mine", "shut"].map((name) => document.querySelector("[data-key=" + name + "]"));
 		})()`)
-		s.eventually(`document.querySelector("[data-key=mine]").open && ` +
-			`!document.querySelector("[data-key=shut]").open`)
-		// Before and behind everything something comes, one goes, all change.
-		s.tell("c",
-			`<h2 id="banner">Bad</h2><p>New</p> `+group("new", true, "2")+group("calm", true, "2")+
-				group("mine", false, "2")+group("shut", true, "2")+
-				`<p id="told">Chosen text.</p> <form><input name="first"><input name="q"><label><input `+
-				`type="checkbox" name="c" value="0">Zero</label></form> <a id="here" href="#">Here</a>`)
-		s.is(`document.querySelector("[data-key=new]").open`, `document.querySelector("[data-key=calm]").open`,
-			`document.querySelector("[data-key=mine]").open`, `!document.querySelector("[data-key=shut]").open`,
-			`document.querySelector("[data-key=gone]") === null`,
-			`window.kept.every((group) => group.isConnected && group.querySelector("p").innerText === "2" || `+
-				`!group.open)`,
-			`document.activeElement === document.querySelector("[data-key=mine] summary")`,
-			`getSelection().toString() === "Chosen text."`,
-			`document.querySelector("[name=q]").value === "typed"`,
-			`document.querySelector("[name=c]").checked && document.querySelector("[name=c]").value === "1"`,
-			`[...document.querySelectorAll("main > *")].map((e) => e.id || e.dataset.key || e.nodeName).join() === `+
-				`"banner,P,new,calm,mine,shut,told,FORM,here"`,
-			`document.title === "Title c"`, `document.querySelector("header").innerText === "Header c"`,
-			`document.querySelector("footer").innerText === "Footer c"`)
-		s.eventually(`document.querySelector("[aria-live]").textContent === "Updated: Bad"`)
+	s.eventually(`document.querySelector("[data-key=mine]").open && ` +
+		`!document.querySelector("[data-key=shut]").open`)
+	// Before and behind everything something comes, one goes, all change.
+	s.tell("c",
+		`<h2 id="banner">Bad</h2><p>New</p> `+detailsGroup("new", true, "2")+detailsGroup("calm", true, "2")+
+			detailsGroup("mine", false, "2")+detailsGroup("shut", true, "2")+
+			`<p id="told">Chosen text.</p> <form><input name="first"><input name="q"><label><input `+
+			`type="checkbox" name="c" value="0">Zero</label></form> <a id="here" href="#">Here</a>`)
+	s.is(`document.querySelector("[data-key=new]").open`, `document.querySelector("[data-key=calm]").open`,
+		`document.querySelector("[data-key=mine]").open`, `!document.querySelector("[data-key=shut]").open`,
+		`document.querySelector("[data-key=gone]") === null`,
+		`window.kept.every((group) => group.isConnected && group.querySelector("p").innerText === "2" || `+
+			`!group.open)`,
+		`document.activeElement === document.querySelector("[data-key=mine] summary")`,
+		`getSelection().toString() === "Chosen text."`,
+		`document.querySelector("[name=q]").value === "typed"`,
+		`document.querySelector("[name=c]").checked && document.querySelector("[name=c]").value === "1"`,
+		`[...document.querySelectorAll("main > *")].map((e) => e.id || e.dataset.key || e.nodeName).join() === `+
+			`"banner,P,new,calm,mine,shut,told,FORM,here"`,
+		`document.title === "Title c"`, `document.querySelector("header").innerText === "Header c"`,
+		`document.querySelector("footer").innerText === "Footer c"`)
+	s.eventually(`document.querySelector("[aria-live]").textContent === "Updated: Bad"`)
 
-		// An unused form is the server's.
-		eval[any](s.tab,
-			`(() => { const f = document.querySelector("form"); f.reset(); document.querySelector("#here").focus(); `+
-				`})()`)
-		s.tell("d",
-			`<p>Where it was is something else.</p><div><form><input name="second"></form><a id="here" `+
-				`href="#">Here</a></div>`)
-		s.is(`document.querySelector("[name=second]") !== null`, `document.activeElement.id === "here"`)
-		eval[any](s.tab, `document.querySelector("#here").focus()`)
-		s.tell("e", `<p>Nothing is left.</p>`)
-		s.is(`document.activeElement.id === "main"`)
-		if problems := faults(s.tab, views[2]); len(problems) > 0 {
-			t.Error(problems)
+	formIsTheServers(s)
+	if problems := faults(s.tab, views[2]); len(problems) > 0 {
+		t.Error(problems)
+	}
+}
+
+// TestAnyPageBecomesAnyOther shows page after page without loading.
+func TestAnyPageBecomesAnyOther(t *testing.T) {
+	t.Parallel()
+	c := newBrowser(t)
+	script := liveScript(t)
+
+	s := newStage(t, c, script, hurryTimers)
+	li := func(keys ...string) string {
+		out := "<ul>"
+		for _, k := range keys {
+			out += fmt.Sprintf("\n<li data-key=%q>%[1]s <b>%[1]s</b></li>", k)
 		}
-	})
-	t.Run("any page becomes any other", func(t *testing.T) {
-		s := newStage(t, c, script, hurryTimers)
-		li := func(keys ...string) string {
-			out := "<ul>"
-			for _, k := range keys {
-				out += fmt.Sprintf("\n<li data-key=%q>%[1]s <b>%[1]s</b></li>", k)
-			}
-			return out + "</ul>"
-		}
-		for i, main := range []string{
-			li("a", "b", "c"), li("c", "b", "a"), li("x", "b"), li("b", "x", "y", "z"), li("z", "a", "b", "x"), li(),
-			`text`, `<p>text</p>`, `<!-- comment --><p class="x">text</p>more`,
-			`<section aria-labelledby="h"><h2 id="h">H</h2></section>`,
-			`<p>before</p><section aria-labelledby="h"><h2 id="h">H</h2><p dir="auto" hidden>x</p></section>`,
-			`<svg viewBox="0 0 1 1"><use href="#a"/></svg>`,
-			`<svg viewBox="0 0 2 2"><use href="#b"/><path d="M0 0"/></svg>`,
-			`<div data-key="p"></div><p data-key="p"></p>`, `<p data-key="p"></p><div data-key="p"></div>`, ``,
-		} {
-			tag := fmt.Sprint("t", i)
-			s.tell(tag, main)
-			s.is(`document.querySelector("main").innerHTML === new DOMParser().parseFromString(` + "`<main>" + main +
-				"</main>`" + `, "text/html").querySelector("main").innerHTML`)
-		}
-	})
+		return out + "</ul>"
+	}
+	for i, main := range []string{
+		li("a", "b", "c"), li("c", "b", "a"), li("x", "b"), li("b", "x", "y", "z"), li("z", "a", "b", "x"), li(),
+		`text`, `<p>text</p>`, `<!-- comment --><p class="x">text</p>more`,
+		`<section aria-labelledby="h"><h2 id="h">H</h2></section>`,
+		`<p>before</p><section aria-labelledby="h"><h2 id="h">H</h2><p dir="auto" hidden>x</p></section>`,
+		`<svg viewBox="0 0 1 1"><use href="#a"/></svg>`,
+		`<svg viewBox="0 0 2 2"><use href="#b"/><path d="M0 0"/></svg>`,
+		`<div data-key="p"></div><p data-key="p"></p>`, `<p data-key="p"></p><div data-key="p"></div>`, ``,
+	} {
+		tag := fmt.Sprint("t", i)
+		s.tell(tag, main)
+		s.is(`document.querySelector("main").innerHTML === new DOMParser().parseFromString(` + "`<main>" + main +
+			"</main>`" + `, "text/html").querySelector("main").innerHTML`)
+	}
+}
+
+func detailsGroup(name string, open bool, text string) string {
+	return fmt.Sprintf(`<details data-key="%s"%s><summary>%[1]s</summary><p>%[3]s</p></details> `, name,
+		map[bool]string{true: " open"}[open], text)
+}
+
+// formIsTheServers checks that an unused form is what the server sends, and that the focus moves to what is left.
+func formIsTheServers(s *stage) {
+	eval[any](s.tab,
+		`(() => { const f = document.querySelector("form"); f.reset(); document.querySelector("#here").focus(); `+
+			`})()`)
+	s.tell("d",
+		`<p>Where it was is something else.</p><div><form><input name="second"></form><a id="here" `+
+			`href="#">Here</a></div>`)
+	s.is(`document.querySelector("[name=second]") !== null`, `document.activeElement.id === "here"`)
+	eval[any](s.tab, `document.querySelector("#here").focus()`)
+	s.tell("e", `<p>Nothing is left.</p>`)
+	s.is(`document.activeElement.id === "main"`)
 }
 
 // TestPollingIgnoresErrors checks that a page without a stream polls, and keeps its content until

@@ -106,6 +106,14 @@ func TestPageFollowsDespiteDeadStream(t *testing.T) {
 	p.is(`window.same`)
 }
 
+// openPage is a page that a visitor left open, and what it says when it cannot be refreshed.
+type openPage struct {
+	*tab
+	view       view
+	name       string
+	late, gone string
+}
+
 // TestOpenPageMarksOldData leaves pages open while the service stops, starts again, and no
 // longer has the page. They say since when they have not been refreshed.
 func TestOpenPageMarksOldData(t *testing.T) {
@@ -121,14 +129,8 @@ func TestOpenPageMarksOldData(t *testing.T) {
 		client.Must(t, "POST", "/api/v1/pages/acme/components", params{"name": "Website"}, nil)
 	}
 	makePage()
-	type open struct {
-		*tab
-		view       view
-		name       string
-		late, gone string
-	}
-	var all []open
-	for i, words := range []open{
+	var all []openPage
+	for i, words := range []openPage{
 		{name: "en", late: "Updates are delayed.", gone: "This page no longer exists."},
 		{name: "ar", late: "التحديثات متأخرة.", gone: "لم تعد هذه الصفحة موجودة."},
 		{name: "de", late: "Aktualisierungen verzögern sich.", gone: "Diese Seite gibt es nicht mehr."},
@@ -142,17 +144,6 @@ func TestOpenPageMarksOldData(t *testing.T) {
 	const wellAgain = `window.same && !document.querySelector("main > .late") && document.title === heading &&
 		document.querySelector("#banner").checkVisibility() && document.querySelector("#as-of").checkVisibility() &&
 		document.querySelector("[aria-live]").textContent.indexOf(document.querySelector("#banner").textContent) !== 0`
-	admitted := func(p open, name, words string) {
-		t.Helper()
-		p.eventually(`document.querySelector("main > .late")?.textContent.startsWith("` + words + `") ?? false`)
-		p.eventually(`document.querySelector("[aria-live]").textContent === document.querySelector("main > ` +
-			`.late").textContent`)
-		p.is(`!document.querySelector("#as-of").checkVisibility()`,
-			`document.title.startsWith("`+words+`") && document.title.length < "`+words+`".length + 10`, `window.same`,
-			`!document.querySelector("main").innerText.includes("{")`,
-			`document.querySelectorAll("main .late").length === 1`)
-		p.looksRight(p.view, name+"-"+p.name)
-	}
 
 	for _, p := range all {
 		p.eventually(wellAgain)
@@ -161,7 +152,7 @@ func TestOpenPageMarksOldData(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, p := range all {
-		admitted(p, "stale", p.late)
+		p.admits(t, "stale", p.late)
 		p.is(`document.querySelector("#banner").checkVisibility()`)
 	}
 	server.Start()
@@ -170,7 +161,7 @@ func TestOpenPageMarksOldData(t *testing.T) {
 	}
 	client.Must(t, "DELETE", "/api/v1/pages/acme", nil, nil)
 	for _, p := range all {
-		admitted(p, "gone", p.gone)
+		p.admits(t, "gone", p.gone)
 		p.is(`!document.querySelector("#banner").checkVisibility()`,
 			`!document.querySelector("main").innerText.includes("Website")`)
 	}
@@ -178,4 +169,17 @@ func TestOpenPageMarksOldData(t *testing.T) {
 	for _, p := range all {
 		p.eventually(wellAgain)
 	}
+}
+
+// admits checks that a page says since when it has not been refreshed, or that it no longer exists.
+func (p openPage) admits(t *testing.T, name, words string) {
+	t.Helper()
+	p.eventually(`document.querySelector("main > .late")?.textContent.startsWith("` + words + `") ?? false`)
+	p.eventually(`document.querySelector("[aria-live]").textContent === document.querySelector("main > ` +
+		`.late").textContent`)
+	p.is(`!document.querySelector("#as-of").checkVisibility()`,
+		`document.title.startsWith("`+words+`") && document.title.length < "`+words+`".length + 10`, `window.same`,
+		`!document.querySelector("main").innerText.includes("{")`,
+		`document.querySelectorAll("main .late").length === 1`)
+	p.looksRight(p.view, name+"-"+p.name)
 }

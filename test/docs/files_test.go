@@ -135,19 +135,7 @@ func get(t *testing.T, address, token string) (status int, contentType, body str
 func TestMetrics(t *testing.T) {
 	t.Parallel()
 	s, c := newServer(t, "ALLSWELL_WEBHOOK_ALLOW_PRIVATE=on")
-	for _, create := range []struct { // an attempt to deliver, without which its metric has no series
-		path string
-		body map[string]string
-	}{
-		{"subscribers", map[string]string{"channel": "webhook", "target": s.URL}},
-		{"incidents", map[string]string{"title": "Delivered"}},
-	} {
-		if status, err := c.Do(
-			t.Context(), "POST", "/api/v1/pages/acme/"+create.path, create.body, nil,
-		); err != nil || status != http.StatusCreated {
-			t.Fatal(create.path, status, err)
-		}
-	}
+	makeDelivery(t, c, s.URL)
 	served, tick := "", time.NewTicker(50*time.Millisecond)
 	defer tick.Stop()
 	for deadline := time.Now().Add(time.Minute); !strings.Contains(served, "allswell_delivery_attempts_total") &&
@@ -191,6 +179,23 @@ func TestMetrics(t *testing.T) {
 			if label != "" && series != nil && !strings.Contains(series[1], label+"=") {
 				t.Errorf("%s has no label %s: %s", m[1], label, series[0])
 			}
+		}
+	}
+}
+
+// makeDelivery lets the server attempt a delivery, without which its metric has no series.
+func makeDelivery(t *testing.T, c *binary.Client, url string) {
+	t.Helper()
+	for _, create := range []struct {
+		path string
+		body map[string]string
+	}{
+		{"subscribers", map[string]string{"channel": "webhook", "target": url}},
+		{"incidents", map[string]string{"title": "Delivered"}},
+	} {
+		status, err := c.Do(t.Context(), "POST", "/api/v1/pages/acme/"+create.path, create.body, nil)
+		if err != nil || status != http.StatusCreated {
+			t.Fatal(create.path, status, err)
 		}
 	}
 }

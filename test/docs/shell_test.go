@@ -161,50 +161,13 @@ func TestShell(t *testing.T) {
 
 func runShell(t *testing.T, exe string, shell []block) {
 	dir := t.TempDir()
-	for _, folder := range []string{"bin", "work", "var/lib/allswell", "var/backups", "etc/allswell"} {
-		if err := os.MkdirAll(filepath.Join(dir, folder), 0o755); err != nil {
-			t.Fatal(err)
-		}
-	}
-	migrated, err := os.ReadFile(strings.TrimPrefix(storetest.SQLite(t), "sqlite:"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	write(t, filepath.Join(dir, "var/lib/allswell/allswell.db"), string(migrated), 0o600)
-	for name, body := range stubs {
-		write(t, filepath.Join(dir, "bin", name), "#!/bin/sh\n"+body+"\n", 0o755)
-	}
-	if err := os.Symlink(exe, filepath.Join(dir, "bin", "allswell")); err != nil {
-		t.Fatal(err)
-	}
-	write(t, filepath.Join(dir, "work", "logo.svg"), `<svg xmlns="http://www.w3.org/2000/svg" width="8" height="8"/>`,
-		0o644)
-	write(t, filepath.Join(dir, "work", "people.csv"), "name,email\nGrace,grace@example.com\n", 0o644)
-	write(t, filepath.Join(dir, "work", "theme.css"), ":root { --radius: 0 }\n", 0o644)
-	write(t, filepath.Join(dir, "work", "icon.png"),
-		"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x00\x00\x00\x01\x00\x00\x00\x01\x08\x06\x00\x00\x00", 0o644)
+	fillSystem(t, dir, exe)
 
 	repository, err := filepath.Abs(root)
 	if err != nil {
 		t.Fatal(err)
 	}
-	script := prelude + releases
-	switch shell[0].file {
-	case "README.md", "docs/api.md":
-	case "docs/incidents.md":
-		script += given + draft
-	case "docs/upgrading.md":
-		script += given +
-			"mkdir -p $DIR/var/backups/allswell; allswell backup $DIR/var/backups/allswell/$(date +%F).db\n"
-	case "docs/pages.md":
-		script += otherWorkspace + given
-	default:
-		script += given
-	}
-	for i, b := range shell {
-		script += fmt.Sprintf("echo; echo '@@ %d'\n", i) + runnable(b.text)
-	}
-	script += "echo; echo '@@ end'\n"
+	script := scriptOf(shell)
 	write(t, filepath.Join(dir, "script"), script, 0o644)
 
 	address := freeport.Address(t)
@@ -246,6 +209,55 @@ func runShell(t *testing.T, exe string, shell []block) {
 	if _, ended := outputs["end"]; !ended || failed != nil {
 		t.Errorf("%v\n%s", failed, raw)
 	}
+}
+
+// fillSystem creates the files and programs that commands of the documents need.
+func fillSystem(t *testing.T, dir, exe string) {
+	t.Helper()
+	for _, folder := range []string{"bin", "work", "var/lib/allswell", "var/backups", "etc/allswell"} {
+		if err := os.MkdirAll(filepath.Join(dir, folder), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	migrated, err := os.ReadFile(strings.TrimPrefix(storetest.SQLite(t), "sqlite:"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(t, filepath.Join(dir, "var/lib/allswell/allswell.db"), string(migrated), 0o600)
+	for name, body := range stubs {
+		write(t, filepath.Join(dir, "bin", name), "#!/bin/sh\n"+body+"\n", 0o755)
+	}
+	if err := os.Symlink(exe, filepath.Join(dir, "bin", "allswell")); err != nil {
+		t.Fatal(err)
+	}
+	write(t, filepath.Join(dir, "work", "logo.svg"), `<svg xmlns="http://www.w3.org/2000/svg" width="8" height="8"/>`,
+		0o644)
+	write(t, filepath.Join(dir, "work", "people.csv"), "name,email\nGrace,grace@example.com\n", 0o644)
+	write(t, filepath.Join(dir, "work", "theme.css"), ":root { --radius: 0 }\n", 0o644)
+	write(t, filepath.Join(dir, "work", "icon.png"),
+		"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x00\x00\x00\x01\x00\x00\x00\x01\x08\x06\x00\x00\x00", 0o644)
+}
+
+// scriptOf is a script with the commands of a document, and what they take as given.
+func scriptOf(shell []block) string {
+	script := prelude + releases
+	switch shell[0].file {
+	case "README.md", "docs/api.md":
+	case "docs/incidents.md":
+		script += given + draft
+	case "docs/upgrading.md":
+		script += given +
+			"mkdir -p $DIR/var/backups/allswell; allswell backup $DIR/var/backups/allswell/$(date +%F).db\n"
+	case "docs/pages.md":
+		script += otherWorkspace + given
+	default:
+		script += given
+	}
+	for i, b := range shell {
+		script += fmt.Sprintf("echo; echo '@@ %d'\n", i) + runnable(b.text)
+	}
+	script += "echo; echo '@@ end'\n"
+	return script
 }
 
 // runnable returns the commands of a block with placeholders replaced. The server runs already.

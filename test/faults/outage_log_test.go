@@ -60,8 +60,14 @@ func TestOutageIsLoggedOnce(t *testing.T) {
 	if err := server.Stop(); err != nil {
 		t.Error(err)
 	}
+	checkOneOutage(t, server.Log(), over)
+}
+
+// checkOneOutage checks that a log reports one failure of the database, and its end.
+func checkOneOutage(t *testing.T, log, over string) {
+	t.Helper()
 	var serious []string
-	for line := range strings.Lines(server.Log()) {
+	for line := range strings.Lines(log) {
 		if strings.Contains(line, "level=WARN") && !strings.Contains(line, "ALLSWELL_") ||
 			strings.Contains(line, "level=ERROR") {
 			serious = append(serious, line)
@@ -71,7 +77,7 @@ func TestOutageIsLoggedOnce(t *testing.T) {
 		t.Errorf("%d lines of one outage:\n%s", len(serious), strings.Join(serious[:min(len(serious), 20)], ""))
 	}
 	for _, want := range []string{`msg="the database cannot be used" database=`, over + `" after=`} {
-		if n := strings.Count(server.Log(), want); n != 1 {
+		if n := strings.Count(log, want); n != 1 {
 			t.Errorf("%d lines have %q, want 1", n, want)
 		}
 	}

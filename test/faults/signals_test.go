@@ -74,46 +74,20 @@ func (l *load) report(ctx context.Context, r *reporter) {
 	}
 }
 
+// storedReport is a signal as the API shows it.
+type storedReport struct {
+	ID       string `json:"id"`
+	Kind     string `json:"kind"`
+	ExitCode *int   `json:"exit_code"`
+	RunID    string `json:"run_id"`
+	Size     int    `json:"body_size"`
+}
+
 // checkReports checks that the last acknowledged signals of a reporter are stored once, with their output, in the order
 // in which they were sent, and that the monitor is what the last one says.
 func (w *environment) checkReports(r *reporter) {
 	w.t.Helper()
-	type stored struct {
-		ID       string `json:"id"`
-		Kind     string `json:"kind"`
-		ExitCode *int   `json:"exit_code"`
-		RunID    string `json:"run_id"`
-		Size     int    `json:"body_size"`
-	}
-	var got []report
-	var newest stored
-	for cursor := ""; len(got) < fetchedReports; {
-		var page struct {
-			Data []stored
-			Meta struct {
-				Next string `json:"next_cursor"`
-			}
-		}
-		w.api.Must(w.t, "GET", fmt.Sprintf("/api/v1/monitors/%s/pings?limit=%d%s", r.id, reportsPerFetch, cursor), nil,
-			&page)
-		for _, s := range page.Data {
-			kind := s.Kind
-			if s.ExitCode != nil {
-				kind = fmt.Sprint(*s.ExitCode)
-			}
-			if want := len(s.RunID + kind); s.Size != want+len(`""`) {
-				w.t.Errorf("%s of %s has %d bytes of output", kind, s.RunID, s.Size)
-			}
-			if newest.ID == "" {
-				newest = s
-			}
-			got = append(got, report{s.RunID, kind})
-		}
-		if cursor = "&cursor=" + page.Meta.Next; page.Meta.Next == "" {
-			break
-		}
-	}
-	slices.Reverse(got)
+	got, newest := w.fetchReports(r)
 	at := 0
 	for _, want := range r.acked[max(0, len(r.acked)-checkedReports):] {
 		next := slices.Index(got[at:], want)
@@ -129,7 +103,7 @@ func (w *environment) checkReports(r *reporter) {
 	if !r.known || len(r.acked) == 0 {
 		return
 	}
-	w.checkOutput(r, newest.ID, r.acked[len(r.acked)-1])
+	w.checkOutput(r, newest, r.acked[len(r.acked)-1])
 	state := "up"
 	for _, s := range slices.Backward(r.acked) {
 		if s.Kind == "7" || s.Kind == "success" {
@@ -142,6 +116,39 @@ func (w *environment) checkReports(r *reporter) {
 	if m.Data.State != state {
 		w.t.Errorf("%s is %s, and its last signal says %s", r.id, m.Data.State, state)
 	}
+}
+
+// fetchReports returns the last stored signals of a reporter, oldest first, and the id of the newest.
+func (w *environment) fetchReports(r *reporter) (got []report, newest string) {
+	w.t.Helper()
+	for cursor := ""; len(got) < fetchedReports; {
+		var page struct {
+			Data []storedReport
+			Meta struct {
+				Next string `json:"next_cursor"`
+			}
+		}
+		w.api.Must(w.t, "GET", fmt.Sprintf("/api/v1/monitors/%s/pings?limit=%d%s", r.id, reportsPerFetch, cursor), nil,
+			&page)
+		for _, s := range page.Data {
+			kind := s.Kind
+			if s.ExitCode != nil {
+				kind = fmt.Sprint(*s.ExitCode)
+			}
+			if want := len(s.RunID + kind); s.Size != want+len(`""`) {
+				w.t.Errorf("%s of %s has %d bytes of output", kind, s.RunID, s.Size)
+			}
+			if newest == "" {
+				newest = s.ID
+			}
+			got = append(got, report{s.RunID, kind})
+		}
+		if cursor = "&cursor=" + page.Meta.Next; page.Meta.Next == "" {
+			break
+		}
+	}
+	slices.Reverse(got)
+	return got, newest
 }
 
 // checkOutput checks what a signal brought.

@@ -57,6 +57,25 @@ func awaitAnswers(t *testing.T, s *binary.Server) {
 	t.Fatal("the server does not answer")
 }
 
+// startingAnswers are what a server answers while it waits for its database. PING: the path of a ping.
+var startingAnswers = []struct {
+	method, path string
+	status       int
+	retry, says  string
+}{
+	{"POST", "PING", 503, "7",
+		`^{"message":"The service cannot do this right now\. Please try again\."}$`},
+	{"GET", "PING", 503, "7", `^{"message":"The service cannot`},
+	{"GET", "/api/v1/heartbeat/short", 404, "", `^{"message":"Not found\."}$`},
+	{"GET", "/api/v1/pages", 503, "5",
+		`^{"message":"The service cannot do this right now\. Please try again\.","code":"busy"}`},
+	{"GET", "/status/acme", 503, "5", `^The service is starting\. Please try again\.\n$`},
+	{"GET", "/", 503, "5", `^The service is starting`},
+	{"GET", "/metrics", 503, "5", `^{"message":"The service cannot`},
+	{"GET", "/healthz", 200, "", `^ok\n$`},
+	{"GET", "/readyz", 503, "", `^not ready: the service is starting, and waits for the database\n$`},
+}
+
 // TestStartWaitsForDatabase starts a server without its PostgreSQL. Until the database is back,
 // the server responds with 503, and the pings that it rejects do not count as silence.
 func TestStartWaitsForDatabase(t *testing.T) {
@@ -78,43 +97,19 @@ func TestStartWaitsForDatabase(t *testing.T) {
 	if err := server.Stop(); err != nil {
 		t.Fatal(err)
 	}
-	// The database seems to have stopped 40 s ago, 5 s before the next ping was due.
 	db, err := sql.Open("pgx", database)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer db.Close()
-	age := func(statement string) {
-		t.Helper()
-		if _, err := db.Exec(statement); err != nil {
-			t.Fatal(err)
-		}
-	}
-	age(`UPDATE liveness SET seen_at = seen_at - 40000`)
-	age(`UPDATE last_pings SET pinged_at = pinged_at - 65000`)
-	age(`UPDATE monitors SET last_ping_at = last_ping_at - 65000, next_check_at = next_check_at - 65000`)
+	age(t, db)
 	cluster.Stop(storetest.Fast)
 
 	server.Launch()
 	awaitAnswers(t, server)
-	for _, c := range []struct {
-		method, path string
-		status       int
-		retry, says  string
-	}{
-		{"POST", strings.TrimPrefix(pingURL, server.URL), 503, "7",
-			`^{"message":"The service cannot do this right now\. Please try again\."}$`},
-		{"GET", strings.TrimPrefix(pingURL, server.URL), 503, "7", `^{"message":"The service cannot`},
-		{"GET", "/api/v1/heartbeat/short", 404, "", `^{"message":"Not found\."}$`},
-		{"GET", "/api/v1/pages", 503, "5",
-			`^{"message":"The service cannot do this right now\. Please try again\.","code":"busy"}`},
-		{"GET", "/status/acme", 503, "5", `^The service is starting\. Please try again\.\n$`},
-		{"GET", "/", 503, "5", `^The service is starting`},
-		{"GET", "/metrics", 503, "5", `^{"message":"The service cannot`},
-		{"GET", "/healthz", 200, "", `^ok\n$`},
-		{"GET", "/readyz", 503, "", `^not ready: the service is starting, and waits for the database\n$`},
-	} {
-		status, h, body := answerOf(t, c.method, server.URL+c.path)
+	for _, c := range startingAnswers {
+		path := strings.Replace(c.path, "PING", strings.TrimPrefix(pingURL, server.URL), 1)
+		status, h, body := answerOf(t, c.method, server.URL+path)
 		if status != c.status || h.Get("Retry-After") != c.retry || !regexp.MustCompile(c.says).MatchString(body) {
 			t.Errorf("%s %s is answered %d, Retry-After %q, %q; want %d, %q, %s", c.method, c.path, status,
 				h.Get("Retry-After"), body, c.status, c.retry, c.says)
@@ -130,20 +125,34 @@ func TestStartWaitsForDatabase(t *testing.T) {
 	if status, _, _ := answerOf(t, "POST", pingURL); status != http.StatusOK {
 		t.Errorf("a ping after the database is back is answered %d", status)
 	}
-	var from, to int64
-	if err := db.QueryRow(`SELECT from_at, to_at FROM listening_gaps`).Scan(&from, &to); err != nil {
-		t.Fatalf("no listening gap is stored: %v", err)
-	}
-	if at := rejected.UnixMilli(); at <= from || at >= to {
-		t.Errorf("the listening gap is from %d to %d, and does not hold the ping that was rejected at %d", from, to, at)
-	}
+	inGap(t, db, rejected)
 	if n := len(binary.All[struct{}](t, api, "/api/v1/pages/acme/incidents")); n != 0 {
 		t.Errorf("%d incidents of a job that pinged all the time", n)
 	}
 	if err := server.Stop(); err != nil {
 		t.Errorf("stopped with %v", err)
 	}
-	log := server.Log()
+	logsOneWait(t, server.Log())
+}
+
+// age makes the database of a job, which is pinged every 30 s, 40 s older: it seems to have stopped 5 s before the next
+// ping was due.
+func age(t *testing.T, db *sql.DB) {
+	t.Helper()
+	for _, statement := range []string{
+		`UPDATE liveness SET seen_at = seen_at - 40000`,
+		`UPDATE last_pings SET pinged_at = pinged_at - 65000`,
+		`UPDATE monitors SET last_ping_at = last_ping_at - 65000, next_check_at = next_check_at - 65000`,
+	} {
+		if _, err := db.Exec(statement); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// logsOneWait checks that a log reports that the database is unavailable, and its end.
+func logsOneWait(t *testing.T, log string) {
+	t.Helper()
 	if n := strings.Count(log, "the database is unavailable"); n < 1 || n > 3 { // gone, starting up, read-only
 		t.Errorf("%d lines say that the database is unavailable", n)
 	}
@@ -237,5 +246,17 @@ func TestPermanentErrorEndsStart(t *testing.T) {
 		if log := server.Log(); !regexp.MustCompile(c.says).MatchString(log) || strings.Count(log, "\n") != 1 {
 			t.Errorf("%s: it says %q, want one line %s", name, log, c.says)
 		}
+	}
+}
+
+// inGap checks that the only listening gap that is stored contains a time.
+func inGap(t *testing.T, db *sql.DB, rejected time.Time) {
+	t.Helper()
+	var from, to int64
+	if err := db.QueryRow(`SELECT from_at, to_at FROM listening_gaps`).Scan(&from, &to); err != nil {
+		t.Fatalf("no listening gap is stored: %v", err)
+	}
+	if at := rejected.UnixMilli(); at <= from || at >= to {
+		t.Errorf("the listening gap is from %d to %d, and lacks the ping that was rejected at %d", from, to, at)
 	}
 }

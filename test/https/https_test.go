@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/tls"
+	"crypto/x509"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -143,65 +144,16 @@ func TestHTTPS(t *testing.T) {
 	}
 
 	expiry := strconv.FormatFloat(float64(ready.TLS.PeerCertificates[0].NotAfter.Unix()), 'g', -1, 64)
-	if metrics := w.want(http.StatusOK, "GET", "https://"+host+"/metrics", "").body; !strings.Contains(
-		metrics, "\nallswell_certificate_expiry_timestamp_seconds "+expiry+"\n",
-	) {
+	metrics := w.want(http.StatusOK, "GET", "https://"+host+"/metrics", "").body
+	if !strings.Contains(metrics, "\nallswell_certificate_expiry_timestamp_seconds "+expiry+"\n") {
 		t.Errorf("the metrics do not contain the expiry of the certificate, %s:\n%s", expiry, metrics)
 	}
 
 	const domain = "page.example.org"
-	if _, err := w.do("GET", "https://"+domain+"/", ""); err == nil ||
-		!strings.Contains(err.Error(), "unrecognized name") {
-		t.Errorf("a foreign name: %v", err)
-	}
-	if n := acme.Orders(); n != 1 {
-		t.Errorf("%d orders", n)
-	}
-	w.create("/pages", `{"name": "Acme", "slug": "acme"}`, "id")
-	w.want(http.StatusOK, "PATCH", "https://"+host+"/api/v1/pages/acme", `{"domain": "`+domain+`"}`)
-	if page := w.want(http.StatusOK, "GET", "https://"+domain+"/", ""); !strings.Contains(page.body, "Acme") {
-		t.Errorf("the page's domain: %s", page.body)
-	}
-	if n := acme.Orders(); n != 2 {
-		t.Errorf("%d orders with the page's domain", n)
-	}
+	w.getsDomain(acme, domain)
+	w.answersOverHTTP(domain)
 
-	// Pings are recorded over HTTP/2 and over HTTP. Other requests over HTTP are redirected or refused.
-	component := w.create("/pages/acme/components", `{"name": "Backups"}`, "id")
-	ping := w.create("/monitors", `{"name": "Backup", "interval": 60, "page": "acme", "component_id": "`+component+`"}`,
-		"ping_url")
-	if !strings.HasPrefix(ping, "https://"+host+"/") {
-		t.Errorf("the ping URL is %s", ping)
-	}
-	for _, url := range []string{ping, strings.Replace(ping, "https:", "http:", 1)} {
-		if res := w.want(http.StatusOK, "POST", url, ""); res.body != `{"ok":true}` {
-			t.Errorf("%s: %s", url, res.body)
-		}
-	}
-	for from, to := range map[string]string{
-		"http://" + host + "/status/acme?lang=de": "https://" + host + "/status/acme?lang=de",
-		"http://" + domain + "/history":           "https://" + domain + "/history",
-		"http://192.0.2.1/status/acme":            "https://" + host + "/status/acme",
-	} {
-		if got := w.want(http.StatusPermanentRedirect, "GET", from, "").Header.Get("Location"); got != to {
-			t.Errorf("%s is redirected to %s, want %s", from, got, to)
-		}
-	}
-	w.want(http.StatusForbidden, "GET", "http://"+host+"/api/v1/pages", "")
-	w.want(http.StatusPermanentRedirect, "GET", "http://"+host+"/.well-known/acme-challenge/guess", "")
-
-	// Old versions of TLS, and ciphers without forward secrecy, are refused.
-	for name, config := range map[string]*tls.Config{
-		"TLS 1.1": {MinVersion: tls.VersionTLS10, MaxVersion: tls.VersionTLS11},
-		"CBC":     {MaxVersion: tls.VersionTLS12, CipherSuites: []uint16{tls.TLS_ECDHE_ECDSA_WITH_AES_128_CBC_SHA}},
-		"RSA":     {MaxVersion: tls.VersionTLS12, CipherSuites: []uint16{tls.TLS_RSA_WITH_AES_128_GCM_SHA256}},
-	} {
-		config.ServerName, config.RootCAs = host, acme.Roots
-		if conn, err := tls.Dial("tcp", strings.TrimPrefix(w.URL, "http://"), config); err == nil {
-			conn.Close()
-			t.Errorf("%s is accepted", name)
-		}
-	}
+	w.refusesOldTLS(acme.Roots)
 
 	// At its own domain, a private page is still served to requests with a token, also after the next start.
 	w.want(http.StatusOK, "PATCH", "https://"+host+"/api/v1/pages/acme", `{"visibility": "private"}`)
@@ -219,13 +171,54 @@ func TestHTTPS(t *testing.T) {
 	if page := w.want(http.StatusOK, "GET", "https://"+domain+"/", ""); !strings.Contains(page.body, "Acme") {
 		t.Errorf("the private page's domain: %s", page.body)
 	}
-	if got := w.want(http.StatusPermanentRedirect, "GET", "http://"+domain+"/history", "").Header.Get(
-		"Location",
-	); got != "https://"+domain+"/history" {
+	history := w.want(http.StatusPermanentRedirect, "GET", "http://"+domain+"/history", "")
+	if got := history.Header.Get("Location"); got != "https://"+domain+"/history" {
 		t.Errorf("the private page's domain is redirected to %s", got)
 	}
 	if err := w.Stop(); err != nil {
 		t.Errorf("stop: %v", err)
+	}
+}
+
+// answersOverHTTP checks that pings are recorded over HTTP/2 and over HTTP. Other requests over HTTP are redirected or
+// refused.
+func (w *site) answersOverHTTP(domain string) {
+	component := w.create("/pages/acme/components", `{"name": "Backups"}`, "id")
+	ping := w.create("/monitors", `{"name": "Backup", "interval": 60, "page": "acme", "component_id": "`+component+`"}`,
+		"ping_url")
+	if !strings.HasPrefix(ping, "https://"+host+"/") {
+		w.Errorf("the ping URL is %s", ping)
+	}
+	for _, url := range []string{ping, strings.Replace(ping, "https:", "http:", 1)} {
+		if res := w.want(http.StatusOK, "POST", url, ""); res.body != `{"ok":true}` {
+			w.Errorf("%s: %s", url, res.body)
+		}
+	}
+	for from, to := range map[string]string{
+		"http://" + host + "/status/acme?lang=de": "https://" + host + "/status/acme?lang=de",
+		"http://" + domain + "/history":           "https://" + domain + "/history",
+		"http://192.0.2.1/status/acme":            "https://" + host + "/status/acme",
+	} {
+		if got := w.want(http.StatusPermanentRedirect, "GET", from, "").Header.Get("Location"); got != to {
+			w.Errorf("%s is redirected to %s, want %s", from, got, to)
+		}
+	}
+	w.want(http.StatusForbidden, "GET", "http://"+host+"/api/v1/pages", "")
+	w.want(http.StatusPermanentRedirect, "GET", "http://"+host+"/.well-known/acme-challenge/guess", "")
+}
+
+// refusesOldTLS checks that old versions of TLS, and ciphers without forward secrecy, are refused.
+func (w *site) refusesOldTLS(roots *x509.CertPool) {
+	for name, config := range map[string]*tls.Config{
+		"TLS 1.1": {MinVersion: tls.VersionTLS10, MaxVersion: tls.VersionTLS11},
+		"CBC":     {MaxVersion: tls.VersionTLS12, CipherSuites: []uint16{tls.TLS_ECDHE_ECDSA_WITH_AES_128_CBC_SHA}},
+		"RSA":     {MaxVersion: tls.VersionTLS12, CipherSuites: []uint16{tls.TLS_RSA_WITH_AES_128_GCM_SHA256}},
+	} {
+		config.ServerName, config.RootCAs = host, roots
+		if conn, err := tls.Dial("tcp", strings.TrimPrefix(w.URL, "http://"), config); err == nil {
+			conn.Close()
+			w.Errorf("%s is accepted", name)
+		}
 	}
 }
 
@@ -249,5 +242,24 @@ func TestReplicasShareCertificates(t *testing.T) {
 	// one for each name; the first challenge fails if the other replica does not listen yet
 	if n := acme.Issued(); n != 2 {
 		t.Errorf("%d certificates were issued", n)
+	}
+}
+
+// getsDomain refuses a name that is foreign, and obtains a certificate after the name has become the domain of a page.
+func (w *site) getsDomain(acme *pebble.Server, domain string) {
+	if _, err := w.do("GET", "https://"+domain+"/", ""); err == nil ||
+		!strings.Contains(err.Error(), "unrecognized name") {
+		w.Errorf("a foreign name: %v", err)
+	}
+	if n := acme.Orders(); n != 1 {
+		w.Errorf("%d orders", n)
+	}
+	w.create("/pages", `{"name": "Acme", "slug": "acme"}`, "id")
+	w.want(http.StatusOK, "PATCH", "https://"+host+"/api/v1/pages/acme", `{"domain": "`+domain+`"}`)
+	if page := w.want(http.StatusOK, "GET", "https://"+domain+"/", ""); !strings.Contains(page.body, "Acme") {
+		w.Errorf("the page's domain: %s", page.body)
+	}
+	if n := acme.Orders(); n != 2 {
+		w.Errorf("%d orders with the page's domain", n)
 	}
 }

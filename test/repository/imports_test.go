@@ -734,70 +734,79 @@ func TestLayersExist(t *testing.T) {
 	}
 }
 
+const domainMonitor = module + "/internal/domain/monitor"
+
+func importing(name string, imports ...string) listed {
+	return listed{ImportPath: module + "/" + name, Imports: imports}
+}
+
+func importingInTest(name string, imports ...string) listed {
+	return listed{ImportPath: module + "/" + name, XTestImports: imports}
+}
+
+// imported are imports of packages, and whether the table allows them.
+var imported = []struct {
+	name    string
+	p       listed
+	allowed bool
+}{
+	{"an unknown package under internal", importing("internal/service"), false},
+	{"an unknown package below a known one", importing("internal/surface/api/v2"), false},
+	{"an unknown package elsewhere", importing("pkg/client"), false},
+	{"the domainMonitor, HTTP", importing("internal/domain/monitor", "net/http"), false},
+	{"the domainMonitor, SQL", importing("internal/domain/monitor", "database/sql"), false},
+	{"the domainMonitor, files", importing("internal/domain/monitor", "os"), false},
+	{"the domainMonitor, programs", importing("internal/domain/monitor", "os/exec"), false},
+	{"the domainMonitor, another module", importing("internal/domain/monitor", "github.com/google/uuid"), false},
+	{"the domainMonitor, the store", importing("internal/domain/monitor", module+"/internal/store"), false},
+	{"the domainMonitor, the standard library", importing("internal/domain/monitor", "crypto/rand"), true},
+	{"the client, something internal", importing("client", module+"/internal/surface/web"), false},
+	{"the client, another module", importing("client", "github.com/google/uuid"), false},
+	{"the client, the domain", importing("client", domainMonitor), false},
+	{"the limiter, another module", importing("internal/shared/limit", "golang.org/x/time/rate"), false},
+	{"the limiter, the domain", importing("internal/shared/limit", domainMonitor), false},
+	{"markdown, the domain", importing("internal/shared/markdown", domainMonitor), false},
+	{"markdown, its parser", importing("internal/shared/markdown", "github.com/yuin/goldmark/parser"), true},
+	{"the store, markdown", importing("internal/store", module+"/internal/shared/markdown"), false},
+	{"the store, a surface", importing("internal/store", module+"/internal/surface/web"), false},
+	{"the database, drivers",
+		importing("internal/store/database", "modernc.org/sqlite/lib", "github.com/jackc/pgx/v5/pgconn", domainMonitor),
+		true},
+	{"the database, the store", importing("internal/store/database", module+"/internal/store"), false},
+	{"the store, the database", importing("internal/store", domainMonitor, module+"/internal/store/database"), true},
+	{"the store, a driver", importing("internal/store", "modernc.org/sqlite/lib"), false},
+	{"a surface, a driver", importing("internal/surface/api", "github.com/jackc/pgx/v5/pgconn"), false},
+	{"a surface's test, a driver", importingInTest("internal/surface/api", "modernc.org/sqlite"), false},
+	{"a surface, another surface", importing("internal/surface/api", module+"/internal/surface/page"), false},
+	{"a surface's test, another surface", importingInTest("internal/surface/page", module+"/internal/surface/api"),
+		false},
+	{"a surface, the package web",
+		importing(
+			"internal/surface/api", domainMonitor, module+"/internal/surface/web", module+"/internal/store",
+			module+"/internal/shared/limit",
+		),
+		true},
+	{"the package web, a surface", importing("internal/surface/web", module+"/internal/surface/api"), false},
+	{"pings, the package web", importing("internal/worker/ping", module+"/internal/surface/web"), false},
+	{"pings, the scheduler", importing("internal/worker/ping", module+"/internal/worker/scheduler"), false},
+	{"the scheduler, notifications", importing("internal/worker/scheduler", module+"/internal/worker/notify"), false},
+	{"notifications, the package web", importing("internal/worker/notify", module+"/internal/surface/web"), false},
+	{"the program, its commands", importing("cmd/allswell", module+"/internal/command/cli", module+"/internal/server"),
+		true},
+	{"the program, the API", importing("cmd/allswell", module+"/internal/surface/api"), false},
+	{"commands of the API, the client", importing("internal/command/cli", domainMonitor, module+"/client"), true},
+	{"commands of the API, the store", importing("internal/command/cli", module+"/internal/store"), false},
+	{"the program, the tests' store", importing("cmd/allswell", module+"/internal/store/storetest"), false},
+	{"the server's test, the tests' store", importingInTest("internal/server", module+"/internal/store/storetest"),
+		true},
+	{"the program, a driver", importing("cmd/allswell", "modernc.org/sqlite"), false},
+	{"a tool of the tests, a driver", importing("test/faults", "modernc.org/sqlite"), false},
+	{"a test from outside, a driver", importingInTest("test/faults", "modernc.org/sqlite"), true},
+}
+
 // TestImportsAreRefused checks that the table refuses forbidden imports.
 func TestImportsAreRefused(t *testing.T) {
-	of := func(name string, imports ...string) listed {
-		return listed{ImportPath: module + "/" + name, Imports: imports}
-	}
-	inTest := func(name string, imports ...string) listed {
-		return listed{ImportPath: module + "/" + name, XTestImports: imports}
-	}
-	const domain = module + "/internal/domain/monitor"
-	for _, c := range []struct {
-		name    string
-		p       listed
-		allowed bool
-	}{
-		{"an unknown package under internal", of("internal/service"), false},
-		{"an unknown package below a known one", of("internal/surface/api/v2"), false},
-		{"an unknown package elsewhere", of("pkg/client"), false},
-		{"the domain, HTTP", of("internal/domain/monitor", "net/http"), false},
-		{"the domain, SQL", of("internal/domain/monitor", "database/sql"), false},
-		{"the domain, files", of("internal/domain/monitor", "os"), false},
-		{"the domain, programs", of("internal/domain/monitor", "os/exec"), false},
-		{"the domain, another module", of("internal/domain/monitor", "github.com/google/uuid"), false},
-		{"the domain, the store", of("internal/domain/monitor", module+"/internal/store"), false},
-		{"the domain, the standard library", of("internal/domain/monitor", "crypto/rand"), true},
-		{"the client, something internal", of("client", module+"/internal/surface/web"), false},
-		{"the client, another module", of("client", "github.com/google/uuid"), false},
-		{"the client, the domain", of("client", domain), false},
-		{"the limiter, another module", of("internal/shared/limit", "golang.org/x/time/rate"), false},
-		{"the limiter, the domain", of("internal/shared/limit", domain), false},
-		{"markdown, the domain", of("internal/shared/markdown", domain), false},
-		{"markdown, its parser", of("internal/shared/markdown", "github.com/yuin/goldmark/parser"), true},
-		{"the store, markdown", of("internal/store", module+"/internal/shared/markdown"), false},
-		{"the store, a surface", of("internal/store", module+"/internal/surface/web"), false},
-		{"the database, drivers",
-			of("internal/store/database", "modernc.org/sqlite/lib", "github.com/jackc/pgx/v5/pgconn", domain), true},
-		{"the database, the store", of("internal/store/database", module+"/internal/store"), false},
-		{"the store, the database", of("internal/store", domain, module+"/internal/store/database"), true},
-		{"the store, a driver", of("internal/store", "modernc.org/sqlite/lib"), false},
-		{"a surface, a driver", of("internal/surface/api", "github.com/jackc/pgx/v5/pgconn"), false},
-		{"a surface's test, a driver", inTest("internal/surface/api", "modernc.org/sqlite"), false},
-		{"a surface, another surface", of("internal/surface/api", module+"/internal/surface/page"), false},
-		{"a surface's test, another surface", inTest("internal/surface/page", module+"/internal/surface/api"), false},
-		{"a surface, the package web",
-			of(
-				"internal/surface/api", domain, module+"/internal/surface/web", module+"/internal/store",
-				module+"/internal/shared/limit",
-			),
-			true},
-		{"the package web, a surface", of("internal/surface/web", module+"/internal/surface/api"), false},
-		{"pings, the package web", of("internal/worker/ping", module+"/internal/surface/web"), false},
-		{"pings, the scheduler", of("internal/worker/ping", module+"/internal/worker/scheduler"), false},
-		{"the scheduler, notifications", of("internal/worker/scheduler", module+"/internal/worker/notify"), false},
-		{"notifications, the package web", of("internal/worker/notify", module+"/internal/surface/web"), false},
-		{"the program, its commands", of("cmd/allswell", module+"/internal/command/cli", module+"/internal/server"),
-			true},
-		{"the program, the API", of("cmd/allswell", module+"/internal/surface/api"), false},
-		{"commands of the API, the client", of("internal/command/cli", domain, module+"/client"), true},
-		{"commands of the API, the store", of("internal/command/cli", module+"/internal/store"), false},
-		{"the program, the tests' store", of("cmd/allswell", module+"/internal/store/storetest"), false},
-		{"the server's test, the tests' store", inTest("internal/server", module+"/internal/store/storetest"), true},
-		{"the program, a driver", of("cmd/allswell", "modernc.org/sqlite"), false},
-		{"a tool of the tests, a driver", of("test/faults", "modernc.org/sqlite"), false},
-		{"a test from outside, a driver", inTest("test/faults", "modernc.org/sqlite"), true},
-	} {
+	for _, c := range imported {
 		t.Run(c.name, func(t *testing.T) {
 			if got := violations(c.p); (len(got) == 0) != c.allowed {
 				t.Errorf("violations: %q, allowed: %v", got, c.allowed)

@@ -117,6 +117,45 @@ func restarts() int {
 	return 3
 }
 
+// closingClients ping, each ping on a connection of its own, until a connection is refused.
+type closingClients struct {
+	*testing.T
+	all               int
+	answered, refused atomic.Int64
+	enough            chan struct{} // closed when there are ten answers for each client
+}
+
+func (c *closingClients) ping(address, path string) {
+	for {
+		conn, err := net.Dial("tcp", address)
+		if err != nil {
+			if !errors.Is(err, syscall.ECONNREFUSED) {
+				c.Errorf("connecting: %v", err)
+			}
+			c.refused.Add(1)
+			return
+		}
+		conn.SetDeadline(time.Now().Add(20 * time.Second))
+		_, err = fmt.Fprintf(conn, "POST %s HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n",
+			path)
+		var res *http.Response
+		if err == nil {
+			res, err = http.ReadResponse(bufio.NewReader(conn), nil)
+		}
+		conn.Close()
+		if err != nil {
+			c.Errorf("a ping was not answered: %v", err)
+			return
+		}
+		if res.StatusCode != http.StatusOK && res.StatusCode != http.StatusServiceUnavailable {
+			c.Errorf("a ping was answered %s", res.Status)
+		}
+		if c.answered.Add(1) == 10*int64(c.all) {
+			close(c.enough)
+		}
+	}
+}
+
 // TestStopResetsNoConnection checks that every client that pings once on its own connection
 // while the server stops either gets a response or is refused the connection, which makes curl
 // try again. ALLSWELL_TEST_RESTARTS is the number of stops.
@@ -131,45 +170,13 @@ func TestStopResetsNoConnection(t *testing.T) {
 		if round > 0 {
 			server.Start()
 		}
-		var (
-			running           sync.WaitGroup
-			answered, refused atomic.Int64
-		)
-		enough := make(chan struct{})
+		c := &closingClients{T: t, all: clients, enough: make(chan struct{})}
+		var running sync.WaitGroup
 		for range clients {
-			running.Go(func() {
-				for {
-					conn, err := net.Dial("tcp", address)
-					if err != nil {
-						if !errors.Is(err, syscall.ECONNREFUSED) {
-							t.Errorf("connecting: %v", err)
-						}
-						refused.Add(1)
-						return
-					}
-					conn.SetDeadline(time.Now().Add(20 * time.Second))
-					_, err = fmt.Fprintf(conn, "POST %s HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n",
-						strings.TrimPrefix(url, server.URL))
-					var res *http.Response
-					if err == nil {
-						res, err = http.ReadResponse(bufio.NewReader(conn), nil)
-					}
-					conn.Close()
-					if err != nil {
-						t.Errorf("a ping was not answered: %v", err)
-						return
-					}
-					if res.StatusCode != http.StatusOK && res.StatusCode != http.StatusServiceUnavailable {
-						t.Errorf("a ping was answered %s", res.Status)
-					}
-					if answered.Add(1) == 10*clients {
-						close(enough)
-					}
-				}
-			})
+			running.Go(func() { c.ping(address, strings.TrimPrefix(url, server.URL)) })
 		}
 		select {
-		case <-enough:
+		case <-c.enough:
 		case <-time.After(time.Minute):
 			t.Fatal("pings are not answered")
 		}
@@ -177,8 +184,8 @@ func TestStopResetsNoConnection(t *testing.T) {
 			t.Errorf("after SIGTERM the server ended with: %v", err)
 		}
 		running.Wait()
-		if refused.Load() != clients {
-			t.Errorf("stop %d: %d of %d clients ended with a refused connection", round+1, refused.Load(), clients)
+		if c.refused.Load() != clients {
+			t.Errorf("stop %d: %d of %d clients ended with a refused connection", round+1, c.refused.Load(), clients)
 		}
 	}
 }

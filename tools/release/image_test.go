@@ -109,25 +109,7 @@ func TestImageRuns(t *testing.T) {
 	}
 	const token = "0123456789abcdef0123456789abcdef"
 	began = time.Now()
-	ctx, stop := context.WithCancel(t.Context())
-	cmd := exec.CommandContext(ctx, config.Config.Entrypoint[0], config.Config.Cmd...)
-	cmd.Dir = config.Config.WorkingDir
-	cmd.Env = append(env, "ALLSWELL_LISTEN="+address, "ALLSWELL_BOOTSTRAP_TOKEN="+token)
-	cmd.SysProcAttr = &syscall.SysProcAttr{
-		Chroot: root, Credential: &syscall.Credential{Uid: imageUser, Gid: imageUser},
-	}
-	var output bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &output, &output
-	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		stop()
-		if err := cmd.Wait(); err != nil && !errors.Is(err, context.Canceled) {
-			t.Errorf("the server ended with %v\n%s", err, &output)
-		}
-	})
+	startImage(t, config, root, append(env, "ALLSWELL_LISTEN="+address, "ALLSWELL_BOOTSTRAP_TOKEN="+token)...)
 	url := "http://" + address
 	untilReady(t, url)
 	t.Logf("ready after %v", time.Since(began).Round(time.Millisecond))
@@ -147,6 +129,30 @@ func TestImageRuns(t *testing.T) {
 		info.Sys().(*syscall.Stat_t).Uid != imageUser {
 		t.Errorf("the database: %v, %v", info, err)
 	}
+}
+
+// startImage starts the program of an image, and stops it after the test.
+func startImage(t *testing.T, config *v1.ConfigFile, root string, env ...string) {
+	t.Helper()
+	ctx, stop := context.WithCancel(t.Context())
+	cmd := exec.CommandContext(ctx, config.Config.Entrypoint[0], config.Config.Cmd...)
+	cmd.Dir = config.Config.WorkingDir
+	cmd.Env = env
+	cmd.SysProcAttr = &syscall.SysProcAttr{
+		Chroot: root, Credential: &syscall.Credential{Uid: imageUser, Gid: imageUser},
+	}
+	var output bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &output, &output
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		stop()
+		if err := cmd.Wait(); err != nil && !errors.Is(err, context.Canceled) {
+			t.Errorf("the server ended with %v\n%s", err, &output)
+		}
+	})
 }
 
 // unpackImage returns a folder with the files of an image.
