@@ -60,6 +60,22 @@ func TestTabsOfAlerts(t *testing.T) {
 	})
 }
 
+// ruleFields returns the fields of a form of a rule, in which everything is chosen.
+func ruleFields(phone, boss, monitorID string) []string {
+	return []string{
+		"name", "Shop", "events", "monitor.down", "targets", phone, "tags", "prod", "monitors", monitorID,
+		"severities", "major", "delay", "5m", "repeat", "30 m",
+		"step.0.after", "10m", "step.0.targets", boss, "quiet_hours.from", "22:00", "quiet_hours.until", "07:00",
+		"quiet_hours.zone", "Europe/Berlin", "quiet_hours.days", "sat", "quiet_hours.targets", boss,
+	}
+}
+
+// ruleSentence is how screens describe the rule of ruleFields.
+const ruleSentence = "When Web shop tagged prod is down for more than 5 minutes, with the severity major, notify " +
+	"Phone; after 10 minutes without acknowledgement, notify Boss; " +
+	"repeat every 30 minutes until somebody acknowledges; from 22:00 to 07:00 on Sat (Europe/Berlin), notify " +
+	"Boss instead."
+
 // TestAlertRulesInTheForm creates, edits, disables and deletes a rule.
 func TestAlertRulesInTheForm(t *testing.T) {
 	t.Parallel()
@@ -75,20 +91,45 @@ func TestAlertRulesInTheForm(t *testing.T) {
 		m := v.Monitors("Web shop")[0]
 
 		const create = "/admin/alert-rules/new"
-		fields := []string{
-			"name", "Shop", "events", "monitor.down", "targets", phone, "tags", "prod", "monitors", m.ID, "severities",
-			"major", "delay", "5m", "repeat", "30 m",
-			"step.0.after", "10m", "step.0.targets", boss, "quiet_hours.from", "22:00", "quiet_hours.until", "07:00",
-			"quiet_hours.zone", "Europe/Berlin", "quiet_hours.days", "sat", "quiet_hours.targets", boss,
-		}
-		const sentence = "When Web shop tagged prod is down for more than 5 minutes, with the severity major, notify " +
-			"Phone; after 10 minutes without acknowledgement, notify Boss; " +
-			"repeat every 30 minutes until somebody acknowledges; from 22:00 to 07:00 on Sat (Europe/Berlin), notify " +
-			"Boss instead."
-		v.Wants(v.Post(create, append(fields, "preview", "summary")...), http.StatusOK, sentence)
+		fields := ruleFields(phone, boss, m.ID)
+		v.Wants(v.Post(create, append(fields, "preview", "summary")...), http.StatusOK, ruleSentence)
 		v.Wants(v.Post(create, append(fields, "preview", "step")...), http.StatusOK, `name="step.1.after"`,
 			"And after another")
 		v.Lacks(v.Get("/admin/alert-rules"), "Shop")
+		v.Wants(v.Post(create, fields...), http.StatusSeeOther, "/admin/alert-rules")
+		v.Wants(v.Get("/admin/alert-rules"), http.StatusOK, ruleSentence)
+
+		rule, err := s.Store.AlertRules().Get(s.Context(), v.Actor(), "", "Shop")
+		if err != nil {
+			s.Fatal(err)
+		}
+		screen, tag := "/admin/alert-rules/"+rule.ID, kernel.EntityTag(resource.AlertRule.Audited(rule))
+		v.Wants(v.Get(screen), http.StatusOK, ruleSentence, `value="10m"`, `value="22:00"`, `value="30m"`,
+			`value="sat" checked`, `data-key="quiet" open`, `name="step.1.after"`)
+		v.Wants(v.Post(screen, "name", "Shop", "events", "monitor.down", "events", "monitor.slow", "targets", boss,
+			"tag", tag), http.StatusSeeOther)
+		v.Wants(v.Get("/admin/alert-rules"), http.StatusOK, "When a monitor is down or is slow, notify Boss.")
+		v.Wants(v.Post(screen, append(fields, "tag", tag)...), http.StatusConflict, "Nothing was saved",
+			"When a monitor is down or is slow, notify Boss.")
+		v.Wants(v.Post(screen, fields...), http.StatusConflict)
+		v.Wants(v.Post(screen+"/enable", "enabled", "false"), http.StatusSeeOther, "/admin/alert-rules")
+		v.Wants(v.Get("/admin/alert-rules"), http.StatusOK, "Disabled")
+		viewer := s.Member(v, kernel.RoleViewer)
+		viewer.Lacks(viewer.Wants(viewer.Get("/admin/alert-rules"), http.StatusOK,
+			"When a monitor is down or is slow, notify Boss."), screen, "New rule")
+		v.Wants(v.Post(screen+"/delete"), http.StatusSeeOther, "/admin/alert-rules")
+		v.Wants(v.Get(screen), http.StatusNotFound)
+	})
+}
+
+func TestInvalidAlertRulesInTheForm(t *testing.T) {
+	t.Parallel()
+	dashboardtest.OnEachEngine(t, func(s *dashboardtest.Site) {
+		v := s.Owner()
+		phone, boss := strings.TrimPrefix(channel(v, "Phone"), "/admin/channels/"),
+			strings.TrimPrefix(channel(v, "Boss"), "/admin/channels/")
+		const create = "/admin/alert-rules/new"
+		fields := ruleFields(phone, boss, v.Monitors("Web shop")[0].ID)
 		bad := []string{
 			"name", "", "tags", "No Tag", "delay", "soon", "repeat", "5s", "step.0.after", "x", "quiet_hours.from",
 			"25", "quiet_hours.until", "", "quiet_hours.zone", "Mars",
@@ -116,30 +157,24 @@ func TestAlertRulesInTheForm(t *testing.T) {
 			"names a channel that does not exist")
 		// only the first value counts
 		v.Wants(v.Post(create, append(fields, "preview", "summary", "repeat", "x")...), http.StatusOK)
-		v.Wants(v.Post(create, fields...), http.StatusSeeOther, "/admin/alert-rules")
-		v.Wants(v.Get("/admin/alert-rules"), http.StatusOK, sentence)
-
-		rule, err := s.Store.AlertRules().Get(s.Context(), v.Actor(), "", "Shop")
-		if err != nil {
-			s.Fatal(err)
-		}
-		screen, tag := "/admin/alert-rules/"+rule.ID, kernel.EntityTag(resource.AlertRule.Audited(rule))
-		v.Wants(v.Get(screen), http.StatusOK, sentence, `value="10m"`, `value="22:00"`, `value="30m"`,
-			`value="sat" checked`, `data-key="quiet" open`, `name="step.1.after"`)
-		v.Wants(v.Post(screen, "name", "Shop", "events", "monitor.down", "events", "monitor.slow", "targets", boss,
-			"tag", tag), http.StatusSeeOther)
-		v.Wants(v.Get("/admin/alert-rules"), http.StatusOK, "When a monitor is down or is slow, notify Boss.")
-		v.Wants(v.Post(screen, append(fields, "tag", tag)...), http.StatusConflict, "Nothing was saved",
-			"When a monitor is down or is slow, notify Boss.")
-		v.Wants(v.Post(screen, fields...), http.StatusConflict)
-		v.Wants(v.Post(screen+"/enable", "enabled", "false"), http.StatusSeeOther, "/admin/alert-rules")
-		v.Wants(v.Get("/admin/alert-rules"), http.StatusOK, "Disabled")
-		viewer := s.Member(v, kernel.RoleViewer)
-		viewer.Lacks(viewer.Wants(viewer.Get("/admin/alert-rules"), http.StatusOK,
-			"When a monitor is down or is slow, notify Boss."), screen, "New rule")
-		v.Wants(v.Post(screen+"/delete"), http.StatusSeeOther, "/admin/alert-rules")
-		v.Wants(v.Get(screen), http.StatusNotFound)
 	})
+}
+
+// filterOf returns the filter of the rule or silence of a screen.
+func filterOf(v *dashboardtest.Visitor, screen string) alert.Filter {
+	v.Helper()
+	if id, isRule := strings.CutPrefix(screen, "/admin/alert-rules/"); isRule {
+		rule, err := v.Store.AlertRules().Get(v.Context(), v.Actor(), "", id)
+		if err != nil {
+			v.Fatal(err)
+		}
+		return rule.Filter
+	}
+	silence, err := v.Store.Silences().Get(v.Context(), v.Actor(), "", strings.TrimPrefix(screen, "/admin/silences/"))
+	if err != nil {
+		v.Fatal(err)
+	}
+	return silence.Filter
 }
 
 // TestDeletedInTheForm saves the forms of a rule and of a silence about a monitor and a page that were deleted,
@@ -177,21 +212,7 @@ func TestDeletedInTheForm(t *testing.T) {
 		}
 		v.Wants(v.Post("/admin/alert-rules/"+rule.ID+"/enable", "enabled", "false"), http.StatusSeeOther)
 		for _, screen := range []string{"/admin/alert-rules/" + rule.ID, "/admin/silences/" + silence.ID} {
-			filter := func() alert.Filter {
-				s.Helper()
-				r, err := s.Store.AlertRules().Get(s.Context(), v.Actor(), "", rule.ID)
-				if err != nil {
-					s.Fatal(err)
-				}
-				q, err := s.Store.Silences().Get(s.Context(), v.Actor(), "", silence.ID)
-				if err != nil {
-					s.Fatal(err)
-				}
-				if strings.Contains(screen, rule.ID) {
-					return r.Filter
-				}
-				return q.Filter
-			}
+			filter := func() alert.Filter { return filterOf(v, screen) }
 			v.Wants(v.Get(screen), http.StatusOK, "A deleted page ("+p.ID+")", "A deleted monitor ("+gone.ID+")")
 			v.Wants(v.Post(screen, dashboardtest.Pairs(v.EditForm(screen))...), http.StatusSeeOther)
 			if got := filter(); !slices.Equal(got.Monitors, about.Monitors) || !slices.Equal(got.Pages, about.Pages) {

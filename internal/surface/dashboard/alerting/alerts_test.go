@@ -267,29 +267,36 @@ func TestSilences(t *testing.T) {
 		owner.Wants(owner.Get("/admin/silences?ended=true&p=2"), http.StatusOK,
 			`href="/admin/silences?ended=true&amp;p=1"`)
 
-		path = "/admin/silences/new"
+		viewer := s.Member(owner, kernel.RoleViewer)
+		viewer.Lacks(viewer.Wants(viewer.Get("/admin/silences?ended=true"), http.StatusOK), "New silence")
+	})
+}
+
+// TestSilenceOfEverything checks that silencing everything has to be chosen.
+func TestSilenceOfEverything(t *testing.T) {
+	dashboardtest.OnEachEngineInTime(t, func(s *dashboardtest.Site) {
+		owner := s.Owner()
+		at := func(d time.Duration) string { return s.Now().UTC().Add(d).Format(frame.ClockLayout) }
+		path := "/admin/silences/new"
 		owner.Lacks(owner.Get(path), "Silence everything")
 		owner.Wants(owner.Post(path, "ends_at", at(time.Hour)), http.StatusUnprocessableEntity,
 			"Nothing is chosen, so nobody is notified", `name="everything" value="yes" aria-invalid="true"`)
 		owner.Wants(owner.Post(path, "ends_at", at(-time.Hour), "everything", "yes"), http.StatusUnprocessableEntity,
 			`name="everything" value="yes" checked>`)
 		owner.Wants(owner.Post(path, "ends_at", at(time.Hour), "everything", "yes"), http.StatusSeeOther)
-		if all, _, err = s.Store.Silences().List(
-			t.Context(), owner.Actor(), "", store.Filter{EndsAfter: s.Now()}, store.Pagination{Page: 1, PerPage: 10},
-		); err != nil || len(all) != 1 || !all[0].Filter.MatchesAll() {
-			t.Fatalf("%+v, %v", all, err)
+		all, _, err := s.Store.Silences().List(t.Context(), owner.Actor(), "", store.Filter{EndsAfter: s.Now()},
+			store.Pagination{Page: 1, PerPage: 10})
+		if err != nil || len(all) != 1 || !all[0].Filter.MatchesAll() {
+			t.Fatalf("the silences are %+v, %v; want one of everything", all, err)
 		}
 		path = "/admin/silences/" + all[0].ID
 		times := []string{"starts_at", all[0].StartsAt.UTC().Format(frame.ClockLayout), "ends_at", at(2 * time.Hour)}
-		// it is about everything already
+		// The silence is about everything already.
 		owner.Wants(owner.Post(path, append(times, "tag", dashboardtest.TagIn(t, owner.Get(path)))...),
 			http.StatusSeeOther)
 		owner.Wants(owner.Post(path, append(times, "tag", dashboardtest.TagIn(t, owner.Get(path)), "tags", "db")...),
 			http.StatusSeeOther)
 		owner.Wants(owner.Post(path, append(times, "tag", dashboardtest.TagIn(t, owner.Get(path)))...),
 			http.StatusUnprocessableEntity, "Nothing is chosen")
-
-		viewer := s.Member(owner, kernel.RoleViewer)
-		viewer.Lacks(viewer.Wants(viewer.Get("/admin/silences?ended=true"), http.StatusOK), "New silence")
 	})
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -81,22 +82,40 @@ func TestFormsOfAllChannels(t *testing.T) {
 	})
 }
 
+const hookSecret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
+
+// hookFields are the fields of a form of a webhook, without its name and secret.
+var hookFields = []string{
+	"type", "webhook", "url", "https://ops.example.com/x", "max_per_minute", "", "test_weekly", "true",
+}
+
+// acceptsSigned lets a service accept tests of channels with a secret.
+func acceptsSigned(s *dashboardtest.Site) {
+	sendsTests(s, func(c alert.Channel) string {
+		if string(c.Secrets["secret"]) == "" {
+			return "The service says <no>."
+		}
+		return ""
+	})
+}
+
+// hook creates the webhook Ops, and returns the path of its screen.
+func hook(v *dashboardtest.Visitor) string {
+	v.Helper()
+	fields := append(slices.Clone(hookFields), "name", "Ops", "secret", hookSecret)
+	return v.Wants(v.Post("/admin/channels/new", fields...), http.StatusSeeOther, "/admin/channels/chn_").
+		Header.Get("Location")
+}
+
 // TestChannelInTheForm tests, creates, edits, disables and deletes a channel.
 func TestChannelInTheForm(t *testing.T) {
 	t.Parallel()
 	dashboardtest.OnEachEngine(t, func(s *dashboardtest.Site) {
 		v := s.Owner()
-		sendsTests(s, func(c alert.Channel) string {
-			if string(c.Secrets["secret"]) == "" {
-				return "The service says <no>."
-			}
-			return ""
-		})
-		const create, secret = "/admin/channels/new", "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
+		acceptsSigned(s)
+		const create, secret = "/admin/channels/new", hookSecret
 		v.Wants(v.Get("/admin/channels"), http.StatusOK, "Create the first channel")
-		fields := []string{
-			"type", "webhook", "url", "https://ops.example.com/x", "max_per_minute", "", "test_weekly", "true",
-		}
+		fields := slices.Clone(hookFields)
 		v.Wants(v.Post(create, append(fields, "preview", "test")...), http.StatusOK, "Not accepted",
 			"The service says &lt;no&gt;.")
 		v.Wants(v.Post(create, append(fields, "preview", "test", "secret", secret)...), http.StatusOK,
@@ -111,7 +130,15 @@ func TestChannelInTheForm(t *testing.T) {
 		v.Lacks(shown, secret)
 		v.Wants(v.Post(screen+"/test"), http.StatusOK, "has accepted the test message", "It works")
 		v.Wants(v.Get("/admin/channels"), http.StatusOK, "Works", "Nothing uses it")
+	})
+}
 
+func TestChannelIsEditedInTheForm(t *testing.T) {
+	t.Parallel()
+	dashboardtest.OnEachEngine(t, func(s *dashboardtest.Site) {
+		v := s.Owner()
+		acceptsSigned(s)
+		screen, fields := hook(v), slices.Clone(hookFields)
 		tag := func() string {
 			_, rest, _ := strings.Cut(v.Get(screen).Text, `name="tag" value="&#34;`)
 			return `"` + rest[:16] + `"`
@@ -120,14 +147,14 @@ func TestChannelInTheForm(t *testing.T) {
 		v.Wants(v.Post(screen, append(fields, "name", "Operations", "tag", old)...), http.StatusSeeOther, screen)
 		v.Wants(v.Post(screen, append(fields, "name", "Ops", "tag", old)...), http.StatusConflict, "Nothing was saved",
 			"“Operations”")
-		// a form without its version
+		// The form has no version.
 		v.Wants(v.Post(screen, append(fields, "name", "Ops")...), http.StatusConflict, "Nothing was saved")
 		moved := append(fields, "name", "Ops", "tag", tag())
 		moved[3] = "https://elsewhere.example.com"
 		v.Wants(v.Post(screen, moved...), http.StatusUnprocessableEntity, "This must be given again")
 		v.Wants(v.Post(screen, append(moved, "preview", "test")...), http.StatusUnprocessableEntity,
 			"This must be given again")
-		// with the saved secret
+		// The test uses the saved secret.
 		v.Wants(v.Post(screen, append(fields, "preview", "test", "name", "Ops")...), http.StatusOK,
 			"has accepted the test message")
 		v.Wants(v.Post(screen, append(fields, "name", "Ops", "title_template", "{{.Nonsense}}", "tag", tag())...),
@@ -140,17 +167,23 @@ func TestChannelInTheForm(t *testing.T) {
 		v.Wants(v.Get(screen), http.StatusOK, "It is disabled", "{{.Severity}}")
 		v.Wants(v.Get("/admin/channels"), http.StatusOK, "Disabled")
 		v.Wants(v.Post(screen+"/enable", "enabled", "true"), http.StatusSeeOther, screen)
+	})
+}
 
-		rule := v.Wants(v.Post("/admin/alert-rules/new", "name", "Down", "events", "monitor.down", "targets",
+func TestChannelInUseInTheForm(t *testing.T) {
+	t.Parallel()
+	dashboardtest.OnEachEngine(t, func(s *dashboardtest.Site) {
+		v := s.Owner()
+		screen := hook(v)
+		v.Wants(v.Post("/admin/alert-rules/new", "name", "Down", "events", "monitor.down", "targets",
 			strings.TrimPrefix(screen, "/admin/channels/")), http.StatusSeeOther, "/admin/alert-rules")
-		v.Wants(rule, http.StatusSeeOther)
 		v.Lacks(v.Wants(v.Get(screen), http.StatusOK, "rule Down"), "Send everything that is down")
 		v.Wants(v.Post(screen+"/delete"), http.StatusUnprocessableEntity, "The rule &#34;Down&#34; uses it")
 
 		viewer := s.Member(v, kernel.RoleViewer)
 		a := viewer.Wants(viewer.Get(screen), http.StatusOK, "of ops.example.com, not shown", "set, not shown",
 			"rule Down")
-		viewer.Lacks(a, secret, "<form method=\"post\" action=\"/admin/channels", "Save</button>")
+		viewer.Lacks(a, hookSecret, "<form method=\"post\" action=\"/admin/channels", "Save</button>")
 	})
 }
 

@@ -1,9 +1,11 @@
 package alerting_test
 
 import (
+	"fmt"
 	"net/http"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -16,44 +18,117 @@ import (
 	"github.com/allswell/allswell/internal/surface/dashboard/frame"
 )
 
-// TestOnCallScreens creates a schedule, overrides it, and changes it.
-func TestOnCallScreens(t *testing.T) {
+// opsOnCall is the on-call schedule Ops of Ann and Bob, who takes turns with her weekly. Bob's phone is disabled.
+type opsOnCall struct {
+	*dashboardtest.Site
+	owner  *dashboardtest.Visitor
+	phone  string
+	fields []string // of the form, without participants
+	path   string
+	o      alert.OnCall
+}
+
+// onCallFields returns the fields of a form of a schedule, without participants.
+func onCallFields(s *dashboardtest.Site) []string {
+	first := alert.OnCall{Zone: "Europe/Berlin", HandOverDay: "mon", HandOverAt: 9 * 60}.FirstDay(s.Now())
+	return []string{
+		"name", "Ops", "zone", "Europe/Berlin", "hand_over_day", "mon", "hand_over_at", "09:00", "starts_on",
+		first.Format(time.DateOnly), "rows", "4",
+	}
+}
+
+func newOpsOnCall(s *dashboardtest.Site) *opsOnCall {
+	s.Helper()
+	c := &opsOnCall{Site: s, owner: s.Owner(), fields: onCallFields(s)}
+	c.phone = c.owner.Phone("Phone", true)
+	participants := []string{
+		"participants.0.name", "Bob", "participants.0.turn", "2", "participants.0.channels",
+		c.owner.Phone("Old phone", false),
+		"participants.1.name", "Ann", "participants.1.turn", "1", "participants.1.channels", c.phone,
+	}
+	made := c.owner.Wants(c.owner.Post("/admin/on-call/new", slices.Concat(c.fields, participants)...),
+		http.StatusSeeOther, "/admin/on-call/onc_")
+	c.path = made.Header.Get("Location")
+	c.o = c.load()
+	return c
+}
+
+func (c *opsOnCall) load() alert.OnCall {
+	c.Helper()
+	o, err := c.Store.OnCallSchedules().Get(c.Context(), c.owner.Actor(), "",
+		strings.TrimPrefix(c.path, frame.OnCallPath+"/"))
+	if err != nil {
+		c.Fatal(err)
+	}
+	return o
+}
+
+// at returns a time as a form has it.
+func (c *opsOnCall) at(d time.Duration) string {
+	return c.Now().In(c.o.Location()).Add(d).Format(frame.ClockLayout)
+}
+
+// clock returns a time as a screen shows it.
+func (c *opsOnCall) clock(d time.Duration) string {
+	return c.Now().In(c.o.Location()).Add(d).Format("Mon 2 Jan 2006 15:04") + " (Europe/Berlin)"
+}
+
+// override sends the form that puts a participant on call.
+func (c *opsOnCall) override(participant, from, until string) dashboardtest.Answer {
+	c.Helper()
+	return c.owner.Post(c.path+"/overrides", "participant", participant, "starts_at", from, "ends_at", until)
+}
+
+// overrides returns the participants of the saved overrides.
+func (c *opsOnCall) overrides() (names []string) {
+	c.Helper()
+	for _, v := range c.load().Overrides {
+		names = append(names, v.Participant)
+	}
+	return names
+}
+
+// edit returns the fields of the form that edits the schedule, with participants.
+func (c *opsOnCall) edit(participants ...string) []string {
+	c.Helper()
+	tag := dashboardtest.TagIn(c.T, c.owner.Get(c.path+"/edit"))
+	return slices.Concat([]string{"tag", tag}, c.fields, participants)
+}
+
+// participant returns the fields of a participant, who is saved under the name was.
+func (c *opsOnCall) participant(row int, name, was string) []string {
+	p := fmt.Sprintf("participants.%d.", row)
+	return []string{p + "name", name, p + "was", was, p + "turn", strconv.Itoa(row + 1), p + "channels", c.phone}
+}
+
+func TestInvalidOnCallSchedules(t *testing.T) {
 	dashboardtest.OnEachEngineInTime(t, func(s *dashboardtest.Site) {
 		owner := s.Owner()
 		owner.Wants(owner.Get("/admin/on-call"), http.StatusOK, "in weekly turns")
 		owner.Wants(owner.Get("/admin/on-call/new"), http.StatusOK, "Participants are notified on channels.")
-		phone, old := owner.Phone("Phone", true), owner.Phone("Old phone", false)
-		first := alert.OnCall{Zone: "Europe/Berlin", HandOverDay: "mon", HandOverAt: 9 * 60}.FirstDay(s.Now())
-		fields := []string{
-			"name", "Ops", "zone", "Europe/Berlin", "hand_over_day", "mon", "hand_over_at", "09:00", "starts_on",
-			first.Format(time.DateOnly), "rows", "4",
-		}
-		participants := []string{
-			"participants.0.name", "Bob", "participants.0.turn", "2", "participants.0.channels", old,
-			"participants.1.name", "Ann", "participants.1.turn", "1", "participants.1.channels", phone,
-		}
+		owner.Phone("Phone", true)
 		create := func(fields ...string) dashboardtest.Answer { return owner.Post("/admin/on-call/new", fields...) }
 		owner.Wants(create("name", "", "zone", "Nowhere", "hand_over_at", "x", "starts_on", "x", "rows", "99999999"),
 			http.StatusUnprocessableEntity, "Must be a time of day, such as 22:00.",
 			"Must be a day such as 2026-11-21.")
-		owner.Wants(create(append(fields, "participants.0.name", "Ann")...), http.StatusUnprocessableEntity,
+		owner.Wants(create(append(onCallFields(s), "participants.0.name", "Ann")...), http.StatusUnprocessableEntity,
 			"1 to 20 channels")
-		made := owner.Wants(create(append(fields, participants...)...), http.StatusSeeOther, "/admin/on-call/onc_")
-		path := made.Header.Get("Location")
-		o, err := s.Store.OnCallSchedules().Get(t.Context(), owner.Actor(), "",
-			strings.TrimPrefix(path, frame.OnCallPath+"/"))
-		if err != nil || len(o.Participants) != 2 || o.Participants[0].Name != "Ann" {
-			t.Fatalf("%+v, %v", o, err)
+	})
+}
+
+// TestOnCallSchedule looks at a schedule that a rule needs.
+func TestOnCallSchedule(t *testing.T) {
+	dashboardtest.OnEachEngineInTime(t, func(s *dashboardtest.Site) {
+		c := newOpsOnCall(s)
+		owner, o, path := c.owner, c.o, c.path
+		if len(o.Participants) != 2 || o.Participants[0].Name != "Ann" {
+			t.Fatalf("the participants are %+v, want Ann and Bob", o.Participants)
 		}
-		if _, err := s.Store.AlertRules().Create(
-			t.Context(), owner.Actor(), "",
-			resource.AlertRule.From(
-				alert.Rule{
-					Name: "All", Enabled: true, Filter: alert.Filter{Events: alert.DefaultEvents},
-					Target: alert.Target{OnCallIDs: []string{o.ID}},
-				},
-			),
-		); err != nil {
+		all := resource.AlertRule.From(alert.Rule{
+			Name: "All", Enabled: true, Filter: alert.Filter{Events: alert.DefaultEvents},
+			Target: alert.Target{OnCallIDs: []string{o.ID}},
+		})
+		if _, err := s.Store.AlertRules().Create(t.Context(), owner.Actor(), "", all); err != nil {
 			t.Fatal(err)
 		}
 		owner.Wants(owner.Get(path), http.StatusOK, "<bdi>Ann</bdi> is on call", "then <bdi>Bob</bdi>",
@@ -61,108 +136,109 @@ func TestOnCallScreens(t *testing.T) {
 			"/admin/on-call.ics?key="+o.CalendarKey, `aria-current="date"`)
 		owner.Wants(owner.Get("/admin/on-call"), http.StatusOK, "<strong><bdi>Ann</bdi></strong> is on call",
 			"Bob has no channel that is enabled")
+		owner.Wants(owner.Post(path+"/delete"), http.StatusUnprocessableEntity, "The rule &#34;All&#34; uses it.")
 
-		at := func(d time.Duration) string { return s.Now().In(o.Location()).Add(d).Format(frame.ClockLayout) }
-		clock := func(d time.Duration) string {
-			return s.Now().In(o.Location()).Add(d).Format("Mon 2 Jan 2006 15:04") + " (Europe/Berlin)"
-		}
-		owner.Wants(owner.Post(path+"/overrides", "participant", "Bob", "starts_at", at(0), "ends_at", at(-time.Hour)),
-			http.StatusUnprocessableEntity, "This must be after “From”.")
-		owner.Wants(owner.Post(path+"/overrides", "participant", "Bob", "starts_at", at(0), "ends_at", ""),
-			http.StatusUnprocessableEntity, "This field is required.")
-		owner.Wants(owner.Post(path+"/overrides", "participant", "Bob", "starts_at", "", "ends_at", at(time.Hour)),
-			http.StatusUnprocessableEntity, "This field is required.")
-		owner.Wants(owner.Post(path+"/overrides", "participant", "Eve", "starts_at", at(0), "ends_at", at(time.Hour)),
-			http.StatusUnprocessableEntity, "must name a participant")
-		owner.Wants(owner.Post(path+"/overrides", "participant", "Bob", "starts_at", at(0), "ends_at", at(2*time.Hour)),
-			http.StatusSeeOther, path)
+		viewer := s.Member(owner, kernel.RoleViewer)
+		viewer.Lacks(viewer.Wants(viewer.Get(path), http.StatusOK), "/edit", "Put somebody on call")
+		viewer.Wants(viewer.Post(path+"/overrides"), http.StatusForbidden)
+	})
+}
+
+// TestOverride puts Bob on call, renames him, and removes the override.
+func TestOverride(t *testing.T) {
+	dashboardtest.OnEachEngineInTime(t, func(s *dashboardtest.Site) {
+		c := newOpsOnCall(s)
+		owner, path := c.owner, c.path
+		owner.Wants(c.override("Bob", c.at(0), c.at(-time.Hour)), http.StatusUnprocessableEntity,
+			"This must be after “From”.")
+		owner.Wants(c.override("Bob", c.at(0), ""), http.StatusUnprocessableEntity, "This field is required.")
+		owner.Wants(c.override("Bob", "", c.at(time.Hour)), http.StatusUnprocessableEntity, "This field is required.")
+		owner.Wants(c.override("Eve", c.at(0), c.at(time.Hour)), http.StatusUnprocessableEntity,
+			"must name a participant")
+		owner.Wants(c.override("Bob", c.at(0), c.at(2*time.Hour)), http.StatusSeeOther, path)
 		shown := owner.Wants(owner.Get(path), http.StatusOK, "<bdi>Bob</bdi> is on call", "by an override",
-			"until "+s.Now().In(o.Location()).Add(2*time.Hour).Format("Mon 2 Jan 2006 15:04")+" (Europe/Berlin)")
+			"until "+c.clock(2*time.Hour))
 		owner.Lacks(shown, "Replaced", "eplaced by")
 		remove := regexp.MustCompile(`action="([^"]+/overrides/[^"]+/delete)"`).FindStringSubmatch(shown.Text)
 
-		form := owner.Wants(owner.Get(path+"/edit"), http.StatusOK, `value="Ann"`, "Old phone (disabled)")
-		renamed := []string{
-			"participants.0.name", "Ann", "participants.0.was", "Ann", "participants.0.turn", "1",
-			"participants.0.channels", phone,
-			"participants.1.name", "Robert", "participants.1.was", "Bob", "participants.1.turn", "2",
-			"participants.1.channels", phone,
-		}
+		owner.Wants(owner.Get(path+"/edit"), http.StatusOK, `value="Ann"`, "Old phone (disabled)")
+		edit := c.edit(slices.Concat(c.participant(0, "Ann", "Ann"), c.participant(1, "Robert", "Bob"))...)
 		s.Advance(time.Second)
-		edit := append(append([]string{"tag", dashboardtest.TagIn(t, form)}, fields...), renamed...)
 		owner.Wants(owner.Post(path+"/edit", edit...), http.StatusSeeOther, path)
 		owner.Wants(owner.Post(path+"/edit", edit...), http.StatusConflict, "somebody else has changed this")
 		owner.Lacks(owner.Wants(owner.Get(path), http.StatusOK, "<bdi>Robert</bdi> is on call"),
 			"no channel that is enabled")
 		owner.Wants(owner.Post(remove[1]), http.StatusSeeOther, path)
 		owner.Wants(owner.Get(path), http.StatusOK, "<bdi>Ann</bdi> is on call", "None. An override puts")
-		owner.Wants(owner.Post(path+"/delete"), http.StatusUnprocessableEntity, "The rule &#34;All&#34; uses it.")
+	})
+}
 
-		owner.Wants(owner.Post(path+"/overrides", "participant", "Ann", "starts_at", at(3*time.Hour), "ends_at",
-			at(5*time.Hour)), http.StatusSeeOther, path)
+func TestNewerOverridesReplaceOlderOnes(t *testing.T) {
+	dashboardtest.OnEachEngineInTime(t, func(s *dashboardtest.Site) {
+		c := newOpsOnCall(s)
+		owner, path := c.owner, c.path
+		owner.Wants(c.override("Ann", c.at(3*time.Hour), c.at(5*time.Hour)), http.StatusSeeOther, path)
 		owner.Lacks(owner.Get(path), "Partly replaced")
-		owner.Wants(owner.Post(path+"/overrides", "participant", "Robert", "starts_at", at(4*time.Hour), "ends_at",
-			at(6*time.Hour)), http.StatusSeeOther, path)
+		owner.Wants(c.override("Bob", c.at(4*time.Hour), c.at(6*time.Hour)), http.StatusSeeOther, path)
 		owner.Wants(owner.Get(path), http.StatusOK, "Partly replaced",
-			"replaced by <bdi>Robert</bdi>, by a newer override, from "+clock(4*time.Hour)+" until "+clock(5*time.Hour))
-		owner.Wants(owner.Post(path+"/overrides", "participant", "Ann", "starts_at", at(4*time.Hour), "ends_at",
-			at(6*time.Hour)), http.StatusSeeOther, path)
+			"replaced by <bdi>Bob</bdi>, by a newer override, from "+c.clock(4*time.Hour)+" until "+
+				c.clock(5*time.Hour))
+		owner.Wants(c.override("Ann", c.at(4*time.Hour), c.at(6*time.Hour)), http.StatusSeeOther, path)
 		owner.Wants(owner.Get(path), http.StatusOK, `pill">Replaced</span>`)
+	})
+}
 
-		alone := append(append([]string{"tag", dashboardtest.TagIn(t, owner.Get(path+"/edit"))}, fields...),
-			renamed[:8]...)
-		alone = append(alone, "participants.1.name", "", "participants.1.was", "Robert")
+// TestRemovedParticipantLosesOverrides removes a participant with an override, which needs a confirmation.
+func TestRemovedParticipantLosesOverrides(t *testing.T) {
+	dashboardtest.OnEachEngineInTime(t, func(s *dashboardtest.Site) {
+		c := newOpsOnCall(s)
+		owner, path := c.owner, c.path
+		owner.Wants(c.override("Ann", c.at(3*time.Hour), c.at(5*time.Hour)), http.StatusSeeOther, path)
+		owner.Wants(c.override("Bob", c.at(4*time.Hour), c.at(6*time.Hour)), http.StatusSeeOther, path)
+		alone := c.edit(append(c.participant(0, "Ann", "Ann"), "participants.1.name", "", "participants.1.was",
+			"Bob")...)
 		const ticked = `name="drop_overrides" value="true" aria-describedby="e-drop_overrides"`
 		asked := owner.Wants(owner.Post(path+"/edit", alone...), http.StatusUnprocessableEntity,
-			"<bdi>Robert</bdi>, from "+clock(4*time.Hour)+" until "+clock(6*time.Hour),
+			"<bdi>Bob</bdi>, from "+c.clock(4*time.Hour)+" until "+c.clock(6*time.Hour),
 			ticked+" autofocus> Delete them")
 		if n := strings.Count(asked.Text, "autofocus"); n != 1 {
 			t.Errorf("%d fields have the focus", n)
 		}
-		wrong := owner.Wants(owner.Post(path+"/edit",
-			append(slices.Clone(alone[:10]),
-				append([]string{"starts_on", "x"}, alone[12:]...)...)...), http.StatusUnprocessableEntity,
+		invalid := slices.Clone(alone)
+		invalid[slices.Index(invalid, "starts_on")+1] = "x"
+		wrong := owner.Wants(owner.Post(path+"/edit", invalid...), http.StatusUnprocessableEntity,
 			ticked+"> Delete them")
 		if n := strings.Count(wrong.Text, "autofocus"); n != 1 {
 			t.Errorf("with another field that is wrong, %d fields have the focus", n)
 		}
-		overrides := func() (names []string) {
-			o, err := s.Store.OnCallSchedules().Get(t.Context(), owner.Actor(), "", o.ID)
-			if err != nil {
-				t.Fatal(err)
-			}
-			for _, v := range o.Overrides {
-				names = append(names, v.Participant)
-			}
-			return names
-		}
-		if got := overrides(); !slices.Equal(got, []string{"Ann", "Robert", "Ann"}) {
-			t.Errorf("before the deletion is confirmed: %v", got)
+		if got := c.overrides(); !slices.Equal(got, []string{"Ann", "Bob"}) {
+			t.Errorf("before the deletion is confirmed, the overrides are of %v", got)
 		}
 		owner.Wants(owner.Post(path+"/edit", append(alone, alerting.DropField, "true")...), http.StatusSeeOther, path)
-		if got := overrides(); !slices.Equal(got, []string{"Ann", "Ann"}) {
-			t.Errorf("after it: %v", got)
+		if got := c.overrides(); !slices.Equal(got, []string{"Ann"}) {
+			t.Errorf("after it, the overrides are of %v", got)
 		}
+	})
+}
 
-		s.Advance(7 * time.Hour)
-		anne := append(append([]string{"tag", dashboardtest.TagIn(t, owner.Get(path+"/edit"))}, fields...),
-			"participants.0.name", "Anne", "participants.0.was", "Ann", "participants.0.turn", "1",
-			"participants.0.channels", phone)
-		owner.Wants(owner.Post(path+"/edit", anne...), http.StatusSeeOther, path)
-		if got := overrides(); !slices.Equal(got, []string{"Anne", "Anne"}) {
-			t.Errorf("overrides that have ended, of a participant with a new name: %v", got)
+// TestEndedOverridesStay renames and removes the participant of overrides that have ended.
+func TestEndedOverridesStay(t *testing.T) {
+	dashboardtest.OnEachEngineInTime(t, func(s *dashboardtest.Site) {
+		c := newOpsOnCall(s)
+		owner, path := c.owner, c.path
+		for range 2 {
+			owner.Wants(c.override("Ann", c.at(3*time.Hour), c.at(5*time.Hour)), http.StatusSeeOther, path)
 		}
-		gone := append(append([]string{"tag", dashboardtest.TagIn(t, owner.Get(path+"/edit"))}, fields...),
-			"participants.0.name", "Bob", "participants.0.turn", "1", "participants.0.channels", phone)
-		owner.Wants(owner.Post(path+"/edit", gone...), http.StatusSeeOther, path)
-		if got := overrides(); !slices.Equal(got, []string{"Anne", "Anne"}) {
-			t.Errorf("overrides that have ended, without their participant: %v", got)
+		s.Advance(7 * time.Hour)
+		owner.Wants(owner.Post(path+"/edit", c.edit(c.participant(0, "Anne", "Ann")...)...), http.StatusSeeOther, path)
+		if got := c.overrides(); !slices.Equal(got, []string{"Anne", "Anne"}) {
+			t.Errorf("with a new name of the participant, the overrides are of %v", got)
+		}
+		owner.Wants(owner.Post(path+"/edit", c.edit(c.participant(0, "Bob", "")...)...), http.StatusSeeOther, path)
+		if got := c.overrides(); !slices.Equal(got, []string{"Anne", "Anne"}) {
+			t.Errorf("without their participant, the overrides are of %v", got)
 		}
 		owner.Wants(owner.Get(path), http.StatusOK, "<bdi>Bob</bdi> is on call", ">Ended</span>")
-
-		viewer := s.Member(owner, kernel.RoleViewer)
-		viewer.Lacks(viewer.Wants(viewer.Get(path), http.StatusOK), "/edit", "Put somebody on call")
-		viewer.Wants(viewer.Post(path+"/overrides"), http.StatusForbidden)
 	})
 }
 
@@ -201,15 +277,11 @@ func TestUnchangedScheduleStays(t *testing.T) {
 			!o.UpdatedAt.Equal(made.UpdatedAt) {
 			t.Errorf("saved unchanged: %+v", o)
 		}
-		if o := save(first, second, third); !slices.Equal(
-			o.Participants[0].ChannelIDs, slices.Sorted(slices.Values([]string{first, second, third})),
-		) {
-			t.Errorf("with another channel: %v", o.Participants)
-		}
-		if o := save(first, second); !slices.Equal(
-			o.Participants[0].ChannelIDs, slices.Sorted(slices.Values([]string{first, second})),
-		) {
-			t.Errorf("without one: %v", o.Participants)
+		for _, channels := range [][]string{{first, second, third}, {first, second}} {
+			o, want := save(channels...), slices.Sorted(slices.Values(channels))
+			if !slices.Equal(o.Participants[0].ChannelIDs, want) {
+				t.Errorf("the channels are %v, want %v", o.Participants, want)
+			}
 		}
 	})
 }

@@ -83,101 +83,121 @@ func pressed(t *testing.T, action, key, user string) string {
 	return url.Values{"payload": {string(payload)}}.Encode()
 }
 
-// TestSlackButton presses the button of a message in Slack, and sends reports that Slack has not made.
-func TestSlackButton(t *testing.T) {
+// slackAlert is an alert whose message has a button in Slack.
+type slackAlert struct {
+	*dashboardtest.Site
+	owner, slack *dashboardtest.Visitor
+	monitor      monitor.Monitor
+	key          string // of the thread
+	good         string // the report of the button
+}
+
+func newSlackAlert(s *dashboardtest.Site) *slackAlert {
+	s.Helper()
+	a := &slackAlert{Site: s, owner: s.Owner(), slack: s.Visitor()}
+	signed, err := s.Store.AlertChannels().Create(s.Context(), a.owner.Actor(), "",
+		resource.Channel.From(alert.Channel{
+			Type: "slack_bot", Name: "Signed", Enabled: true, MaxPerMinute: 10,
+			Config: json.RawMessage(`{"channel":"C0123","server_url":"https://slack.com/api"}`),
+			Secrets: map[string]json.RawMessage{
+				"bot_token": json.RawMessage(`"xoxb-1"`), "signing_secret": json.RawMessage(`"` + signingSecret + `"`),
+			},
+		}))
+	if err != nil {
+		s.Fatal(err)
+	}
+	a.monitor = failingJob(a.owner, func(r *alert.Rule) { r.ChannelIDs = []string{signed.ID} })
+	first := alertMessage(a.owner)
+	sent := store.MessageResult{
+		ClaimedMessage: first, Outcome: audience.SendOutcome{Result: audience.SendAccepted}, Reference: "C0123 1.2",
+	}
+	if err := s.Store.SaveMessageResult(s.Context(), sent); err != nil {
+		s.Fatal(err)
+	}
+	a.key = first.Thread.Key
+	a.good = pressed(s.T, "acknowledge", a.key, "Grace Hopper")
+	return a
+}
+
+// state returns the state of the alert, and who acknowledged it.
+func (a *slackAlert) state() (alert.State, string) {
+	a.Helper()
+	all, _, err := a.Store.Alerts(a.Context(), a.owner.Actor(), store.AlertFilter{},
+		store.Pagination{Page: 1, PerPage: 1})
+	if err != nil {
+		a.Fatal(err)
+	}
+	return all[0].State(), all[0].AcknowledgedBy
+}
+
+// TestForgedSlackReports sends reports that Slack has not made.
+func TestForgedSlackReports(t *testing.T) {
 	t.Parallel()
 	dashboardtest.OnEachEngineInTime(t, func(s *dashboardtest.Site) {
-		owner, slack := s.Owner(), s.Visitor()
-		bot := func(name string, secrets map[string]json.RawMessage) string {
-			c, err := s.Store.AlertChannels().Create(t.Context(), owner.Actor(), "",
-				resource.Channel.From(alert.Channel{Type: "slack_bot", Name: name, Enabled: true, MaxPerMinute: 10,
-					Config:  json.RawMessage(`{"channel":"C0123","server_url":"https://slack.com/api"}`),
-					Secrets: secrets}))
-			if err != nil {
-				t.Fatal(err)
-			}
-			return c.ID
-		}
-		signed := bot("Signed", map[string]json.RawMessage{
-			"bot_token": json.RawMessage(`"xoxb-1"`), "signing_secret": json.RawMessage(`"` + signingSecret + `"`),
-		})
-		m := failingJob(owner, func(r *alert.Rule) { r.ChannelIDs = []string{signed} })
-		first := alertMessage(owner)
-		if err := s.Store.SaveMessageResult(
-			t.Context(),
-			store.MessageResult{
-				ClaimedMessage: first, Outcome: audience.SendOutcome{Result: audience.SendAccepted},
-				Reference: "C0123 1.2",
-			},
-		); err != nil {
-			t.Fatal(err)
-		}
-		key := first.Thread.Key
-		good := pressed(t, "acknowledge", key, "Grace Hopper")
-
-		state := func() (alert.State, string) {
-			all, _, err := s.Store.Alerts(t.Context(), owner.Actor(), store.AlertFilter{},
-				store.Pagination{Page: 1, PerPage: 1})
-			if err != nil {
-				t.Fatal(err)
-			}
-			return all[0].State(), all[0].AcknowledgedBy
-		}
+		a := newSlackAlert(s)
 		for name, p := range map[string]slackPress{
-			"another secret":    {body: good, secret: new("x")},
-			"an old signature":  {body: good, age: 5*time.Minute + 2*time.Second},
-			"one of the future": {body: good, age: -5*time.Minute - 2*time.Second},
-			"no signature":      {body: good, header: func(h http.Header) { h.Del("X-Slack-Signature") }},
-			"no time":           {body: good, header: func(h http.Header) { h.Del("X-Slack-Request-Timestamp") }},
-			"another time": {body: good, header: func(h http.Header) {
+			"another secret":    {body: a.good, secret: new("x")},
+			"an old signature":  {body: a.good, age: 5*time.Minute + 2*time.Second},
+			"one of the future": {body: a.good, age: -5*time.Minute - 2*time.Second},
+			"no signature":      {body: a.good, header: func(h http.Header) { h.Del("X-Slack-Signature") }},
+			"no time":           {body: a.good, header: func(h http.Header) { h.Del("X-Slack-Request-Timestamp") }},
+			"another time": {body: a.good, header: func(h http.Header) {
 				h.Set("X-Slack-Request-Timestamp", strconv.FormatInt(s.Now().Unix()-7, 10))
 			}},
-			"another version": {body: good, header: func(h http.Header) {
+			"another version": {body: a.good, header: func(h http.Header) {
 				h.Set("X-Slack-Signature", "v1"+h.Get("X-Slack-Signature")[2:])
 			}},
-			"an unknown key":        {body: pressed(t, "acknowledge", "x"+key[1:], "Grace")},
+			"an unknown key":        {body: pressed(t, "acknowledge", "x"+a.key[1:], "Grace")},
 			"a key that is no text": {body: pressed(t, "acknowledge", "\x00", "Grace")},
 			"no JSON":               {body: "payload=x"},
 			"another interaction":   {body: url.Values{"payload": {`{"type":"view_submission"}`}}.Encode()},
 			"nothing":               {},
 		} {
-			if a := press(slack, p); a.StatusCode != http.StatusUnauthorized {
-				t.Errorf("%s: %d %s", name, a.StatusCode, a.Text)
+			if res := press(a.slack, p); res.StatusCode != http.StatusUnauthorized {
+				t.Errorf("%s: %d %s", name, res.StatusCode, res.Text)
 			}
 		}
 		for range alerting.MaxSlackFaults {
-			press(slack, slackPress{body: good, secret: new("x")})
+			press(a.slack, slackPress{body: a.good, secret: new("x")})
 		}
-		slack.Wants(press(slack, slackPress{body: good, secret: new("x")}), http.StatusTooManyRequests)
-		slack.Wants(press(slack, slackPress{body: pressed(t, "details", key, "Grace Hopper")}), http.StatusOK)
-		if owner.Get("/admin/sign-in").StatusCode == http.StatusTooManyRequests {
+		a.slack.Wants(press(a.slack, slackPress{body: a.good, secret: new("x")}), http.StatusTooManyRequests)
+		a.slack.Wants(press(a.slack, slackPress{body: pressed(t, "details", a.key, "Grace Hopper")}), http.StatusOK)
+		if a.owner.Get("/admin/sign-in").StatusCode == http.StatusTooManyRequests {
 			t.Error("reports that are not signed keep people from signing in")
 		}
 		s.Dashboard.Alerting.ForgetSlackFaults()
-		slack.Wants(press(slack, slackPress{body: good + strings.Repeat("&x=y", alerting.MaxSlackBytes/4)}),
+		a.slack.Wants(press(a.slack, slackPress{body: a.good + strings.Repeat("&x=y", alerting.MaxSlackBytes/4)}),
 			http.StatusRequestEntityTooLarge)
-		if is, _ := state(); is != alert.Open {
-			t.Fatalf("the alert is %s", is)
+		if is, _ := a.state(); is != alert.Open {
+			t.Errorf("the alert is %s", is)
 		}
-		slack.Wants(press(slack, slackPress{body: pressed(t, "details", key, "Grace Hopper")}), http.StatusOK)
-		if is, _ := state(); is != alert.Open {
+	})
+}
+
+// TestSlackButton presses the button of a message in Slack.
+func TestSlackButton(t *testing.T) {
+	t.Parallel()
+	dashboardtest.OnEachEngineInTime(t, func(s *dashboardtest.Site) {
+		a := newSlackAlert(s)
+		a.slack.Wants(press(a.slack, slackPress{body: pressed(t, "details", a.key, "Grace Hopper")}), http.StatusOK)
+		if is, _ := a.state(); is != alert.Open {
 			t.Errorf("a link has made it %s", is)
 		}
-		slack.Wants(press(slack, slackPress{body: good}), http.StatusOK)
-		slack.Wants(press(slack, slackPress{body: good}), http.StatusOK) // a replay
-		slack.Wants(press(slack, slackPress{body: pressed(t, "acknowledge", key, "Eve")}), http.StatusOK)
-		if is, by := state(); is != alert.Acknowledged || by != "Grace Hopper in Slack" {
+		a.slack.Wants(press(a.slack, slackPress{body: a.good}), http.StatusOK)
+		a.slack.Wants(press(a.slack, slackPress{body: a.good}), http.StatusOK) // a replay
+		a.slack.Wants(press(a.slack, slackPress{body: pressed(t, "acknowledge", a.key, "Eve")}), http.StatusOK)
+		if is, by := a.state(); is != alert.Acknowledged || by != "Grace Hopper in Slack" {
 			t.Errorf("%s by %s", is, by)
 		}
-		wantsAcknowledgement(owner, kernel.Actor{Kind: kernel.ActorSlack, Name: "Grace Hopper", Address: "127.0.0.1"})
-		message := alertMessage(owner)
+		wantsAcknowledgement(a.owner, kernel.Actor{Kind: kernel.ActorSlack, Name: "Grace Hopper", Address: "127.0.0.1"})
+		message := alertMessage(a.owner)
 		if now := message.Current().Headline(); !message.Outdates() ||
 			!strings.HasPrefix(now, "Acknowledged by Grace Hopper in Slack: ") {
 			t.Errorf("the first message becomes %q", now)
 		}
-		signal(owner, m, monitor.SignalSuccess)
-		slack.Wants(press(slack, slackPress{body: good}), http.StatusOK)
-		if is, _ := state(); is != alert.Resolved {
+		signal(a.owner, a.monitor, monitor.SignalSuccess)
+		a.slack.Wants(press(a.slack, slackPress{body: a.good}), http.StatusOK)
+		if is, _ := a.state(); is != alert.Resolved {
 			t.Errorf("after its end: %s", is)
 		}
 	})
