@@ -97,96 +97,137 @@ func TestEachFieldOfAFormAlone(t *testing.T) {
 // formCases creates an object of each kind with every field set.
 func formCases(v *dashboardtest.Visitor) map[string]formCase {
 	v.Helper()
-	ctx, actor := v.Context(), v.Actor()
-	ok := func(err error) {
-		if v.Helper(); err != nil {
-			v.Fatal(err)
-		}
+	o := &editedObjects{Visitor: v, now: time.Now().UTC().Truncate(time.Second)}
+	o.createMonitors()
+	o.createAlerting()
+	cases := o.monitorCases()
+	maps.Copy(cases, o.alertingCases())
+	return cases
+}
+
+// editedObjects are objects that forms edit, with a value in each field.
+type editedObjects struct {
+	*dashboardtest.Visitor
+	now                   time.Time
+	page                  statuspage.Page
+	component             statuspage.Component
+	parent, monitor, cron monitor.Monitor
+	phone, boss           string // ids of channels
+	onCall                alert.OnCall
+	rule                  alert.Rule
+	silence               alert.Silence
+	channel               alert.Channel
+	template              statuspage.IncidentTemplate
+}
+
+func (o *editedObjects) ok(err error) {
+	if o.Helper(); err != nil {
+		o.Fatal(err)
 	}
-	page, err := v.Store.CreatePage(ctx, actor, resource.Page.From(statuspage.Page{
+}
+
+func (o *editedObjects) must(object any, err error) any {
+	o.Helper()
+	o.ok(err)
+	return object
+}
+
+// clock returns a time as a form has it.
+func (o *editedObjects) clock(at time.Time) []string {
+	return []string{at.In(o.page.Location()).Format(frame.ClockLayout)}
+}
+
+func (o *editedObjects) createMonitors() {
+	o.Helper()
+	var err error
+	o.page, err = o.Store.CreatePage(o.Context(), o.Actor(), resource.Page.From(statuspage.Page{
 		Name: "Acme", Slug: "acme", TimeZone: "Europe/Berlin",
 	}))
-	ok(err)
-	component, err := v.Store.Components().Create(ctx, actor, "acme",
+	o.ok(err)
+	o.component, err = o.Store.Components().Create(o.Context(), o.Actor(), "acme",
 		resource.Component.From(statuspage.Component{Name: "API"}))
-	ok(err)
-	phone, boss := v.Phone("Phone", true), v.Phone("Boss", true)
-	phone, boss = min(phone, boss), max(phone, boss) // in the order of forms, also if both are of one millisecond
-	parent, err := v.Store.CreateMonitor(ctx, actor, monitor.MonitorOf(monitor.MonitorConfig{
+	o.ok(err)
+	o.phone, o.boss = o.Phone("Phone", true), o.Phone("Boss", true)
+	// in the order of forms, also if both are of one millisecond
+	o.phone, o.boss = min(o.phone, o.boss), max(o.phone, o.boss)
+	o.parent, err = o.Store.CreateMonitor(o.Context(), o.Actor(), monitor.MonitorOf(monitor.MonitorConfig{
 		Name: "Parent", Interval: time.Hour,
 	}))
-	ok(err)
-	m, err := v.Store.CreateMonitor(ctx, actor, monitor.MonitorOf(monitor.MonitorConfig{
-		Name: "Backup", Interval: 90 * time.Minute, Grace: 7 * time.Minute, PageSlug: "acme", ComponentID: component.ID,
+	o.ok(err)
+	o.monitor, err = o.Store.CreateMonitor(o.Context(), o.Actor(), monitor.MonitorOf(monitor.MonitorConfig{
+		Name: "Backup", Interval: 90 * time.Minute, Grace: 7 * time.Minute, PageSlug: "acme",
+		ComponentID:      o.component.ID,
 		FailureThreshold: 4, DownStatus: kernel.StatusDegraded,
 		AutoIncidents: statuspage.AutoIncidentsDraft, Tags: []string{"db", "prod"}, MaxRuntime: 2 * time.Hour,
-		PublishOutput: true, ParentID: parent.ID,
+		PublishOutput: true, ParentID: o.parent.ID,
 		RunConditions: monitor.RunConditions{
 			MinRuntime: 30 * time.Second, MaxPerInterval: 3, NoOverlap: true, MaxRuntimeAction: monitor.ActionWarn,
 			MinRuntimeAction:     monitor.ActionDown,
 			MaxPerIntervalAction: monitor.ActionDown, NoOverlapAction: monitor.ActionDown,
 		},
 	}))
-	ok(err)
-	cron, err := v.Store.CreateMonitor(ctx, actor, dashboardtest.Disabled(monitor.MonitorOf(monitor.MonitorConfig{
-		Name: "Nightly", Cron: schedule.Cron{Expression: "30 2 * * *", TimeZone: "Asia/Tokyo", Kubernetes: true},
-	})))
-	ok(err)
-	schedule, err := v.Store.OnCallSchedules().Create(ctx, actor, "", resource.OnCall.From(alert.OnCall{
+	o.ok(err)
+	o.cron, err = o.Store.CreateMonitor(o.Context(), o.Actor(),
+		dashboardtest.Disabled(monitor.MonitorOf(monitor.MonitorConfig{
+			Name: "Nightly", Cron: schedule.Cron{Expression: "30 2 * * *", TimeZone: "Asia/Tokyo", Kubernetes: true},
+		})))
+	o.ok(err)
+}
+
+func (o *editedObjects) createAlerting() {
+	o.Helper()
+	var err error
+	o.onCall, err = o.Store.OnCallSchedules().Create(o.Context(), o.Actor(), "", resource.OnCall.From(alert.OnCall{
 		Name: "Ops", Zone: "Asia/Tokyo", HandOverDay: "fri", HandOverAt: 8*60 + 15,
 		StartsOn: time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC),
 		Participants: []alert.Participant{
-			{Name: "Ann", ChannelIDs: []string{phone}}, {Name: "Bob", ChannelIDs: []string{phone, boss}},
+			{Name: "Ann", ChannelIDs: []string{o.phone}}, {Name: "Bob", ChannelIDs: []string{o.phone, o.boss}},
 		},
 	}))
-	ok(err)
-	rule, err := v.Store.AlertRules().Create(ctx, actor, "", resource.AlertRule.From(alert.Rule{
+	o.ok(err)
+	o.rule, err = o.Store.AlertRules().Create(o.Context(), o.Actor(), "", resource.AlertRule.From(alert.Rule{
 		Name: "All", Enabled: false, Delay: 5 * time.Minute, Repeat: 90 * time.Minute,
-		Target: alert.Target{ChannelIDs: []string{phone}, OnCallIDs: []string{schedule.ID}},
+		Target: alert.Target{ChannelIDs: []string{o.phone}, OnCallIDs: []string{o.onCall.ID}},
 		Filter: alert.Filter{
-			Events: []alert.Event{alert.MonitorDown, alert.MonitorSlow}, Pages: []string{page.ID},
-			Monitors: []string{m.ID}, Tags: []string{"db", "prod"}, Severities: []kernel.Impact{kernel.ImpactMajor},
+			Events: []alert.Event{alert.MonitorDown, alert.MonitorSlow}, Pages: []string{o.page.ID},
+			Monitors: []string{o.monitor.ID}, Tags: []string{"db", "prod"},
+			Severities: []kernel.Impact{kernel.ImpactMajor},
 		},
 		QuietHours: &alert.QuietHours{
 			Zone: "Europe/Berlin", From: 22 * 60, Until: 7*60 + 30, Days: []alert.Weekday{"sat"},
-			Target: alert.Target{ChannelIDs: []string{boss}},
+			Target: alert.Target{ChannelIDs: []string{o.boss}},
 		},
 		Escalation: []alert.Step{
-			{After: 10 * time.Minute, Target: alert.Target{ChannelIDs: []string{boss}}},
-			{After: time.Hour, Target: alert.Target{OnCallIDs: []string{schedule.ID}}},
+			{After: 10 * time.Minute, Target: alert.Target{ChannelIDs: []string{o.boss}}},
+			{After: time.Hour, Target: alert.Target{OnCallIDs: []string{o.onCall.ID}}},
 		},
 	}))
-	ok(err)
-	now := time.Now().UTC().Truncate(time.Second)
-	silence, err := v.Store.Silences().Create(ctx, actor, "", resource.Silence.From(alert.Silence{
-		Filter: rule.Filter, Comment: "Moving\n\tdisks", StartsAt: now.Add(time.Hour),
-		EndsAt: now.Add(5*time.Hour + 3*time.Second),
+	o.ok(err)
+	o.silence, err = o.Store.Silences().Create(o.Context(), o.Actor(), "", resource.Silence.From(alert.Silence{
+		Filter: o.rule.Filter, Comment: "Moving\n\tdisks", StartsAt: o.now.Add(time.Hour),
+		EndsAt: o.now.Add(5*time.Hour + 3*time.Second),
 	}))
-	ok(err)
-	channel, err := v.Store.AlertChannels().Create(ctx, actor, "", resource.Channel.From(alert.Channel{
+	o.ok(err)
+	o.channel, err = o.Store.AlertChannels().Create(o.Context(), o.Actor(), "", resource.Channel.From(alert.Channel{
 		Type: "ntfy", Name: "Push", Enabled: false,
 		Config:       json.RawMessage(`{"server_url":"https://ntfy.example.com"}`),
 		Secrets:      map[string]json.RawMessage{"topic": json.RawMessage(`"t"`)},
-		MaxPerMinute: 7, FallbackID: phone, TestWeekly: true,
+		MaxPerMinute: 7, FallbackID: o.phone, TestWeekly: true,
 		Templates: alert.Templates{TitleTemplate: "{{.Title}}!", TextTemplate: "a\nb"},
 	}))
-	ok(err)
-	template, err := v.Store.IncidentTemplates().Create(ctx, actor, "",
+	o.ok(err)
+	o.template, err = o.Store.IncidentTemplates().Create(o.Context(), o.Actor(), "",
 		resource.IncidentTemplate.From(statuspage.IncidentTemplate{
 			Page: "acme", Name: "Slow", Title: "{{component}} is slow", Impact: kernel.ImpactMinor,
 			State: statuspage.IncidentIdentified, Message: "We look.\nSoon more.",
 		}))
-	ok(err)
-	must := func(object any, err error) any { ok(err); return object }
-	berlin := page.Location()
-	clock := func(at time.Time) []string { return []string{at.In(berlin).Format(frame.ClockLayout)} }
-	filter := map[string][]string{
-		"events": {string(alert.MonitorSlow)}, "pages": nil, "monitors": {parent.ID}, "tags": {"web"},
-		"severities": {"none", "critical"},
-	}
-	cases := map[string]formCase{
-		"a monitor": {"/admin/monitors/" + m.ID + "/edit", func() any {
-			return must(v.Store.MonitorCheck(ctx, actor, m.ID))
+	o.ok(err)
+}
+
+func (o *editedObjects) monitorCases() map[string]formCase {
+	return map[string]formCase{
+		"a monitor": {"/admin/monitors/" + o.monitor.ID + "/edit", func() any {
+			return o.must(o.Store.MonitorCheck(o.Context(), o.Actor(), o.monitor.ID))
 		}, map[string][]string{
 			"name": {"New"}, "interval": {"2h"}, "grace": {"8m"}, "component_id": {"acme/"}, "failure_threshold": {""},
 			"down_status": {"major_outage"}, "auto_incidents": {""},
@@ -196,26 +237,35 @@ func formCases(v *dashboardtest.Visitor) map[string]formCase {
 		}, map[string]string{
 			"no_overlap": "NoOverlapAction", "failure_threshold": "EffectiveFailureThreshold FailureThreshold",
 		}},
-		"a cron": {"/admin/monitors/" + cron.ID + "/edit", func() any {
-			return must(v.Store.MonitorCheck(ctx, actor, cron.ID))
+		"a cron": {"/admin/monitors/" + o.cron.ID + "/edit", func() any {
+			return o.must(o.Store.MonitorCheck(o.Context(), o.Actor(), o.cron.ID))
 		}, map[string][]string{
 			"name": {"New"}, "schedule.expression": {"@daily"}, "schedule.time_zone": {"UTC"}, "grace": {"1h"},
-			"component_id": {"acme/" + component.ID},
+			"component_id": {"acme/" + o.component.ID},
 		}, map[string]string{
 			"schedule.expression": "Cron", "schedule.time_zone": "Cron", "component_id": "ComponentID PageID PageSlug",
 		}},
-		"an on-call schedule": {"/admin/on-call/" + schedule.ID + "/edit", func() any {
-			return must(v.Store.OnCallSchedules().Get(ctx, actor, "", schedule.ID))
+	}
+}
+
+func (o *editedObjects) alertingCases() map[string]formCase {
+	filter := map[string][]string{
+		"events": {string(alert.MonitorSlow)}, "pages": nil, "monitors": {o.parent.ID}, "tags": {"web"},
+		"severities": {"none", "critical"},
+	}
+	cases := map[string]formCase{
+		"an on-call schedule": {"/admin/on-call/" + o.onCall.ID + "/edit", func() any {
+			return o.must(o.Store.OnCallSchedules().Get(o.Context(), o.Actor(), "", o.onCall.ID))
 		}, map[string][]string{
 			"name": {"New"}, "zone": {"UTC"}, "hand_over_day": {"sun"}, "hand_over_at": {"00:00"},
 			"starts_on":           {"2026-11-27"},
-			"participants.0.name": {"Anna"}, "participants.1.channels": {boss},
+			"participants.0.name": {"Anna"}, "participants.1.channels": {o.boss},
 		}, map[string]string{"participants.0.name": "Participants", "participants.1.channels": "Participants"}},
-		"a rule": {"/admin/alert-rules/" + rule.ID, func() any {
-			return must(v.Store.AlertRules().Get(ctx, actor, "", rule.ID))
+		"a rule": {"/admin/alert-rules/" + o.rule.ID, func() any {
+			return o.must(o.Store.AlertRules().Get(o.Context(), o.Actor(), "", o.rule.ID))
 		}, map[string][]string{
-			"name": {"New"}, "slug": {"all-of-them"}, "targets": {boss}, "delay": {""}, "repeat": {"1h"},
-			"step.0.after": {"11m"}, "step.1.targets": {phone}, "quiet_hours.from": {"21:00"},
+			"name": {"New"}, "slug": {"all-of-them"}, "targets": {o.boss}, "delay": {""}, "repeat": {"1h"},
+			"step.0.after": {"11m"}, "step.1.targets": {o.phone}, "quiet_hours.from": {"21:00"},
 			"quiet_hours.until": {"06:00"},
 			"quiet_hours.zone":  {"UTC"}, "quiet_hours.days": {"mon", "sun"}, "quiet_hours.targets": nil,
 		}, map[string]string{
@@ -223,19 +273,20 @@ func formCases(v *dashboardtest.Visitor) map[string]formCase {
 			"quiet_hours.from": "QuietHours", "quiet_hours.until": "QuietHours",
 			"quiet_hours.zone": "QuietHours", "quiet_hours.days": "QuietHours", "quiet_hours.targets": "QuietHours",
 		}},
-		"a silence": {"/admin/silences/" + silence.ID, func() any {
-			return must(v.Store.Silences().Get(ctx, actor, "", silence.ID))
+		"a silence": {"/admin/silences/" + o.silence.ID, func() any {
+			return o.must(o.Store.Silences().Get(o.Context(), o.Actor(), "", o.silence.ID))
 		}, map[string][]string{
-			"comment": {"Other"}, "starts_at": clock(now.Add(2 * time.Hour)), "ends_at": clock(now.Add(6 * time.Hour)),
+			"comment": {"Other"}, "starts_at": o.clock(o.now.Add(2 * time.Hour)),
+			"ends_at": o.clock(o.now.Add(6 * time.Hour)),
 		}, nil},
-		"a channel": {"/admin/channels/" + channel.ID, func() any {
-			return must(v.Store.AlertChannels().Get(ctx, actor, "", channel.ID))
+		"a channel": {"/admin/channels/" + o.channel.ID, func() any {
+			return o.must(o.Store.AlertChannels().Get(o.Context(), o.Actor(), "", o.channel.ID))
 		}, map[string][]string{
-			"name": {"New"}, "fallback_id": {boss}, "test_weekly": {"false"}, "max_per_minute": {"8"},
+			"name": {"New"}, "fallback_id": {o.boss}, "test_weekly": {"false"}, "max_per_minute": {"8"},
 			"title_template": {"x"}, "text_template": {""},
 		}, nil},
-		"a template": {"/admin/incident-templates" + "/" + template.ID, func() any {
-			return must(v.Store.IncidentTemplates().Get(ctx, actor, "", template.ID))
+		"a template": {"/admin/incident-templates" + "/" + o.template.ID, func() any {
+			return o.must(o.Store.IncidentTemplates().Get(o.Context(), o.Actor(), "", o.template.ID))
 		}, map[string][]string{
 			"name": {"New"}, "title": {"Other"}, "page": {""}, "impact": {""}, "state": {"monitoring"}, "message": {""},
 		}, map[string]string{"page": "Page PageID"}},

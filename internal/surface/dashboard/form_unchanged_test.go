@@ -291,13 +291,53 @@ func shownChannels(v *dashboardtest.Visitor) map[string]shownForm {
 // shownOnPages creates objects of a page. Texts begin and end with what forms strip, and times have seconds.
 func shownOnPages(v *dashboardtest.Visitor) map[string]shownForm {
 	v.Helper()
-	ctx, actor, now := v.Context(), v.Actor(), time.Now().UTC().Truncate(time.Second)
-	ok := func(err error) {
-		if v.Helper(); err != nil {
-			v.Fatal(err)
-		}
+	settings := shownSettings(v)
+	o := newOtherPage(v)
+	ctx, actor := v.Context(), v.Actor()
+	incidentPath, maintenancePath := "/admin/incidents/"+o.incident, "/admin/maintenances/"+o.maintenance
+	return map[string]shownForm{
+		"page":   settings,
+		"access": {path: otherPath + "/access", button: "change=who", load: settings.load},
+		"component": {path: otherPath + "/components/" + o.component, load: func() (any, error) {
+			return v.Store.Components().Get(ctx, actor, "", o.component)
+		}},
+		"group": {path: otherPath + "/groups/" + o.group, load: func() (any, error) {
+			return v.Store.Groups().Get(ctx, actor, "", o.group)
+		}},
+		"announcement": {path: otherPath + "/announcements/" + o.announcement, load: func() (any, error) {
+			return v.Store.Announcements().Get(ctx, actor, "", o.announcement)
+		}},
+		"template": {path: "/admin/incident-templates" + "/" + o.template, load: func() (any, error) {
+			return v.Store.IncidentTemplates().Get(ctx, actor, "", o.template)
+		}},
+		"maintenance": {path: maintenancePath, action: maintenancePath + "/edit", load: func() (any, error) {
+			return v.Store.Maintenance(ctx, actor, o.maintenance)
+		}},
+		"incident": {path: incidentPath, action: incidentPath + "/edit", load: func() (any, error) {
+			return v.Store.Incident(ctx, actor, o.incident)
+		}},
+		"update": {path: incidentPath + "/updates/" + o.update, load: func() (any, error) {
+			return v.Store.Update(ctx, actor, o.incident, o.update)
+		}},
+		"post-mortem": {path: incidentPath + "/postmortem", button: "action=publish", load: func() (any, error) {
+			return v.Store.Postmortem(ctx, actor, o.incident)
+		}},
+		"subscriber": {path: otherPath + "/subscribers/" + o.subscriber, load: func() (any, error) {
+			return v.Store.Subscriber(ctx, actor, "other", o.subscriber)
+		}},
+		"member": {path: "/admin/members", action: "/admin/members/" + o.viewer + "/role", load: func() (any, error) {
+			return v.Store.Users(ctx)
+		}},
+		"account": {path: "/admin/account", load: func() (any, error) { return v.Store.Users(ctx) }},
 	}
-	const text = "\n  Some *text*\r\nof two lines\n"
+}
+
+const otherPath = "/admin/pages/other"
+
+// shownSettings creates the page other, and sets all of its fields.
+func shownSettings(v *dashboardtest.Visitor) shownForm {
+	v.Helper()
+	ctx, actor := v.Context(), v.Actor()
 	v.Wants(v.Post("/admin/pages", "name", "Other", "slug", "other"), http.StatusSeeOther)
 	settings := shownForm{path: "/admin/pages/other", load: func() (any, error) {
 		p, err := v.Store.Page(ctx, actor, "other")
@@ -319,7 +359,24 @@ func shownOnPages(v *dashboardtest.Visitor) map[string]shownForm {
 	}
 	values.Del("languages.ar")
 	v.Wants(v.Post(settings.path, dashboardtest.Pairs(values)...), http.StatusSeeOther)
+	return settings
+}
 
+// otherPage has the ids of objects of the page other, and the user of a viewer.
+type otherPage struct {
+	group, component, announcement, template, maintenance, incident, update, subscriber, viewer string
+}
+
+// newOtherPage creates an object of each kind on the page other. Their texts have spaces and line ends at both ends.
+func newOtherPage(v *dashboardtest.Visitor) otherPage {
+	v.Helper()
+	ctx, actor, now := v.Context(), v.Actor(), time.Now().UTC().Truncate(time.Second)
+	ok := func(err error) {
+		if v.Helper(); err != nil {
+			v.Fatal(err)
+		}
+	}
+	const text = "\n  Some *text*\r\nof two lines\n"
 	group, err := v.Store.Groups().Create(ctx, actor, "other",
 		resource.Group.From(statuspage.Group{Name: "Group", Slug: "g"}))
 	ok(err)
@@ -357,49 +414,17 @@ func shownOnPages(v *dashboardtest.Visitor) map[string]shownForm {
 		return nil
 	}, false, kernel.Precondition{New: true})
 	ok(err)
-	const path = "/admin/pages/other"
-	v.Wants(v.Post(path+"/subscribers", "channel", "webhook", "target", "https://hooks.example.com/status", "warnings",
+	v.Wants(v.Post(otherPath+"/subscribers", "channel", "webhook", "target", "https://hooks.example.com/status",
+		"warnings",
 		"true", "components", chosen.ID), http.StatusCreated)
 	subscribers, _, err := v.Store.Subscribers(ctx, actor, "other", store.SubscriberFilter{},
 		store.Pagination{Page: 1, PerPage: 1})
 	ok(err)
-	viewer := v.Member(v, kernel.RoleViewer).Actor().ID
-	incidentPath, maintenancePath := "/admin/incidents/"+incident.ID, "/admin/maintenances/"+maintenance.ID
 	updates, _, err := v.Store.Updates(ctx, actor, incident.ID, store.Pagination{Page: 1, PerPage: 1})
 	ok(err)
-	return map[string]shownForm{
-		"page":   settings,
-		"access": {path: path + "/access", button: "change=who", load: settings.load},
-		"component": {path: path + "/components/" + component.ID, load: func() (any, error) {
-			return v.Store.Components().Get(ctx, actor, "", component.ID)
-		}},
-		"group": {path: path + "/groups/" + group.ID, load: func() (any, error) {
-			return v.Store.Groups().Get(ctx, actor, "", group.ID)
-		}},
-		"announcement": {path: path + "/announcements/" + announcement.ID, load: func() (any, error) {
-			return v.Store.Announcements().Get(ctx, actor, "", announcement.ID)
-		}},
-		"template": {path: "/admin/incident-templates" + "/" + template.ID, load: func() (any, error) {
-			return v.Store.IncidentTemplates().Get(ctx, actor, "", template.ID)
-		}},
-		"maintenance": {path: maintenancePath, action: maintenancePath + "/edit", load: func() (any, error) {
-			return v.Store.Maintenance(ctx, actor, maintenance.ID)
-		}},
-		"incident": {path: incidentPath, action: incidentPath + "/edit", load: func() (any, error) {
-			return v.Store.Incident(ctx, actor, incident.ID)
-		}},
-		"update": {path: incidentPath + "/updates/" + updates[0].ID, load: func() (any, error) {
-			return v.Store.Update(ctx, actor, incident.ID, updates[0].ID)
-		}},
-		"post-mortem": {path: incidentPath + "/postmortem", button: "action=publish", load: func() (any, error) {
-			return v.Store.Postmortem(ctx, actor, incident.ID)
-		}},
-		"subscriber": {path: path + "/subscribers/" + subscribers[0].ID, load: func() (any, error) {
-			return v.Store.Subscriber(ctx, actor, "other", subscribers[0].ID)
-		}},
-		"member": {path: "/admin/members", action: "/admin/members/" + viewer + "/role", load: func() (any, error) {
-			return v.Store.Users(ctx)
-		}},
-		"account": {path: "/admin/account", load: func() (any, error) { return v.Store.Users(ctx) }},
+	return otherPage{
+		group: group.ID, component: component.ID, announcement: announcement.ID, template: template.ID,
+		maintenance: maintenance.ID, incident: incident.ID, update: updates[0].ID, subscriber: subscribers[0].ID,
+		viewer: v.Member(v, kernel.RoleViewer).Actor().ID,
 	}
 }

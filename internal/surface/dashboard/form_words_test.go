@@ -73,7 +73,30 @@ func TestFormsHaveWords(t *testing.T) {
 // formPaths creates something of each kind, and returns the paths of all screens with forms.
 func formPaths(v *dashboardtest.Visitor) (all []string) {
 	v.Helper()
-	ids := map[string]string{"page": "acme"}
+	ids := formObjects(v)
+	for _, r := range v.Dashboard.Routes() {
+		path, ok := strings.CutPrefix(r.Pattern, "GET ")
+		for name, id := range ids {
+			path = strings.ReplaceAll(path, "{"+name+"}", id)
+		}
+		if ok && r.Needs != rights.Anyone && r.Needs != rights.Signed && !strings.Contains(path, "{") &&
+			path != "/admin/live" {
+			all = append(all, path)
+		}
+	}
+	for _, t := range check.Types {
+		all = append(all, fmt.Sprint("/admin/monitors/new?type=", t.Name))
+	}
+	for _, t := range alertchannel.Types {
+		all = append(all, fmt.Sprint("/admin/channels/new?type=", t.Name))
+	}
+	return append(all, "/admin/setup/acme/monitor?type=http", "/admin/incidents/new?page=acme",
+		"/admin/maintenances/new?page=acme", "/admin/monitors/pause?monitor="+ids["monitor"])
+}
+
+// formObjects creates an object of each kind that a form edits, and returns their ids by the parameters of routes.
+func formObjects(v *dashboardtest.Visitor) map[string]string {
+	v.Helper()
 	ok := func(err error) {
 		if v.Helper(); err != nil {
 			v.Fatal(err)
@@ -114,27 +137,11 @@ func formPaths(v *dashboardtest.Visitor) (all []string) {
 		Title: "Disks", ScheduledFor: now.Add(time.Hour), ScheduledUntil: now.Add(2 * time.Hour),
 	}))
 	ok(err)
-	ids["component"], ids["group"], ids["monitor"], ids["subscriber"], ids["channel"], ids["rule"] = component.ID,
-		group.ID, monitor.ID, subscriber.ID, channel, rule.ID
-	ids["schedule"], ids["incident"], ids["maintenance"] = schedule.ID, incident.ID, maintenance.ID
-	for _, r := range v.Dashboard.Routes() {
-		path, ok := strings.CutPrefix(r.Pattern, "GET ")
-		for name, id := range ids {
-			path = strings.ReplaceAll(path, "{"+name+"}", id)
-		}
-		if ok && r.Needs != rights.Anyone && r.Needs != rights.Signed && !strings.Contains(path, "{") &&
-			path != "/admin/live" {
-			all = append(all, path)
-		}
+	return map[string]string{
+		"page": "acme", "component": component.ID, "group": group.ID, "monitor": monitor.ID,
+		"subscriber": subscriber.ID, "channel": channel, "rule": rule.ID, "schedule": schedule.ID,
+		"incident": incident.ID, "maintenance": maintenance.ID,
 	}
-	for _, t := range check.Types {
-		all = append(all, fmt.Sprint("/admin/monitors/new?type=", t.Name))
-	}
-	for _, t := range alertchannel.Types {
-		all = append(all, fmt.Sprint("/admin/channels/new?type=", t.Name))
-	}
-	return append(all, "/admin/setup/acme/monitor?type=http", "/admin/incidents/new?page=acme",
-		"/admin/maintenances/new?page=acme", "/admin/monitors/pause?monitor="+monitor.ID)
 }
 
 // notForms are the paths that need a query, or answer with no screen.

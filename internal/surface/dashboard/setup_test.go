@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/allswell/allswell/internal/domain/statuspage"
 	"github.com/allswell/allswell/internal/store"
 	"github.com/allswell/allswell/internal/surface/dashboard/dashboardtest"
 )
@@ -31,57 +32,76 @@ func TestFirstStart(t *testing.T) {
 		other.Wants(other.Post("/admin/setup", "code", code, "name", "Eve", "email", "eve@example.com", "password",
 			dashboardtest.GoodPassword), http.StatusNotFound)
 
-		v.Wants(v.Get("/admin"), http.StatusOK, "Nothing is watched yet")
-		v.Wants(v.Get("/admin/setup/page"), http.StatusOK, "Your first page")
-		v.Wants(v.Post("/admin/setup/page", "name", "Acme Cloud", "slug", ""), http.StatusSeeOther,
-			"/admin/setup/acme-cloud/components")
-		v.Wants(v.Get("/admin/setup/page"), http.StatusSeeOther, "/admin") // there is a page already
-		v.Wants(v.Post("/admin/setup/page", "name", "Acme Cloud", "slug", "acme-cloud"), http.StatusUnprocessableEntity,
-			`aria-invalid="true"`)
-		v.Wants(v.Post("/admin/setup/acme-cloud/components", "components", " \n"), http.StatusUnprocessableEntity,
-			"between 1 and 50")
-		v.Wants(v.Post("/admin/setup/acme-cloud/components", "components", strings.Repeat("Website\n", 51)),
-			http.StatusUnprocessableEntity, "between 1 and 50")
-		v.Wants(v.Post("/admin/setup/acme-cloud/components", "components", strings.Repeat("Website\n", 50)),
-			http.StatusSeeOther)
-		for range 2 { // sent twice, it creates nothing twice
-			v.Wants(v.Post("/admin/setup/acme-cloud/components", "components", "Website\r\n\r\nAPI\r\n"),
-				http.StatusSeeOther, "/admin/setup/acme-cloud/monitor")
-		}
-		components, total, err := s.Store.Components().List(s.Context(), v.Actor(), "acme-cloud", store.Filter{},
-			store.Pagination{Page: 1, PerPage: 10})
-		if err != nil || total != 2 || components[0].Name != "Website" || components[1].Name != "API" {
-			s.Errorf("components %+v, %v", components, err)
-		}
-		v.Wants(v.Get("/admin/setup/acme-cloud/monitor"), http.StatusOK, "API</option>")
-		v.Wants(v.Post("/admin/setup/acme-cloud/monitor", "name", "", "interval", "x", "component_id", ""),
-			http.StatusUnprocessableEntity, "This field is required.")
-		done := v.Wants(v.Post("/admin/setup/acme-cloud/monitor", "name", "Backup", "interval", "1h", "component_id",
-			components[1].ID), http.StatusSeeOther, "/first-ping")
-		again := v.Wants(v.Post("/admin/setup/acme-cloud/monitor", "name", "Backup", "interval", "1h", "component_id",
-			components[1].ID), http.StatusSeeOther, "/first-ping")
-		if first, second := done.Header.Get("Location"), again.Header.Get("Location"); first != second {
-			s.Errorf("sent twice, the form made %s and %s", first, second)
-		}
-		screen := done.Header.Get("Location")
-		waiting := v.Wants(v.Get(screen), http.StatusOK, "Waiting for the first ping",
-			`<a class="plain-button" href="/admin">Go to the overview</a>`, "curl -fsS", "CronJob", "ExecStartPost",
-			"urlopen", "fetch(")
-		m, err := s.Store.Monitor(s.Context(), v.Actor(), "backup")
-		if err != nil || m.Interval.Minutes() != 75 {
-			s.Fatalf("the monitor %+v, %v", m, err)
-		}
-		if _, err := s.Store.RecordPings(
-			s.Context(), []string{m.Token}, store.LivenessRecord{Replica: "r"}, store.PingOrigins{},
-		); err != nil {
-			s.Fatal(err)
-		}
-		arrived := v.Wants(v.Get(screen), http.StatusOK, "The first ping has arrived")
-		if waiting.Header.Get("ETag") == arrived.Header.Get("ETag") {
-			s.Error("the tag of the screen does not change with the first ping")
-		}
+		components := setsUpPage(v)
+		screen := setsUpHeartbeat(v, components[1].ID)
+		awaitsFirstPing(v, screen)
 		setsUpCheck(v, "/admin/setup/acme-cloud/monitor", components[0].ID)
 	})
+}
+
+// setsUpPage creates the first page with the components Website and API.
+func setsUpPage(v *dashboardtest.Visitor) []statuspage.Component {
+	v.Helper()
+	v.Wants(v.Get("/admin"), http.StatusOK, "Nothing is watched yet")
+	v.Wants(v.Get("/admin/setup/page"), http.StatusOK, "Your first page")
+	v.Wants(v.Post("/admin/setup/page", "name", "Acme Cloud", "slug", ""), http.StatusSeeOther,
+		"/admin/setup/acme-cloud/components")
+	v.Wants(v.Get("/admin/setup/page"), http.StatusSeeOther, "/admin") // there is a page already
+	v.Wants(v.Post("/admin/setup/page", "name", "Acme Cloud", "slug", "acme-cloud"), http.StatusUnprocessableEntity,
+		`aria-invalid="true"`)
+	v.Wants(v.Post("/admin/setup/acme-cloud/components", "components", " \n"), http.StatusUnprocessableEntity,
+		"between 1 and 50")
+	v.Wants(v.Post("/admin/setup/acme-cloud/components", "components", strings.Repeat("Website\n", 51)),
+		http.StatusUnprocessableEntity, "between 1 and 50")
+	v.Wants(v.Post("/admin/setup/acme-cloud/components", "components", strings.Repeat("Website\n", 50)),
+		http.StatusSeeOther)
+	for range 2 { // sent twice, it creates nothing twice
+		v.Wants(v.Post("/admin/setup/acme-cloud/components", "components", "Website\r\n\r\nAPI\r\n"),
+			http.StatusSeeOther, "/admin/setup/acme-cloud/monitor")
+	}
+	components, total, err := v.Store.Components().List(v.Context(), v.Actor(), "acme-cloud", store.Filter{},
+		store.Pagination{Page: 1, PerPage: 10})
+	if err != nil || total != 2 || components[0].Name != "Website" || components[1].Name != "API" {
+		v.Fatalf("components %+v, %v", components, err)
+	}
+	return components
+}
+
+// setsUpHeartbeat creates the first monitor as a heartbeat, and returns the path of the screen that waits for its ping.
+func setsUpHeartbeat(v *dashboardtest.Visitor, component string) string {
+	v.Helper()
+	v.Wants(v.Get("/admin/setup/acme-cloud/monitor"), http.StatusOK, "API</option>")
+	v.Wants(v.Post("/admin/setup/acme-cloud/monitor", "name", "", "interval", "x", "component_id", ""),
+		http.StatusUnprocessableEntity, "This field is required.")
+	done := v.Wants(v.Post("/admin/setup/acme-cloud/monitor", "name", "Backup", "interval", "1h", "component_id",
+		component), http.StatusSeeOther, "/first-ping")
+	again := v.Wants(v.Post("/admin/setup/acme-cloud/monitor", "name", "Backup", "interval", "1h", "component_id",
+		component), http.StatusSeeOther, "/first-ping")
+	if first, second := done.Header.Get("Location"), again.Header.Get("Location"); first != second {
+		v.Errorf("sent twice, the form made %s and %s", first, second)
+	}
+	return done.Header.Get("Location")
+}
+
+// awaitsFirstPing looks at the screen before and after the first ping.
+func awaitsFirstPing(v *dashboardtest.Visitor, screen string) {
+	v.Helper()
+	waiting := v.Wants(v.Get(screen), http.StatusOK, "Waiting for the first ping",
+		`<a class="plain-button" href="/admin">Go to the overview</a>`, "curl -fsS", "CronJob", "ExecStartPost",
+		"urlopen", "fetch(")
+	m, err := v.Store.Monitor(v.Context(), v.Actor(), "backup")
+	if err != nil || m.Interval.Minutes() != 75 {
+		v.Fatalf("the monitor %+v, %v", m, err)
+	}
+	_, err = v.Store.RecordPings(v.Context(), []string{m.Token}, store.LivenessRecord{Replica: "r"},
+		store.PingOrigins{})
+	if err != nil {
+		v.Fatal(err)
+	}
+	arrived := v.Wants(v.Get(screen), http.StatusOK, "The first ping has arrived")
+	if waiting.Header.Get("ETag") == arrived.Header.Get("ETag") {
+		v.Error("the tag of the screen does not change with the first ping")
+	}
 }
 
 // setsUpCheck creates the first monitor as a check of a URL, after a test of it.

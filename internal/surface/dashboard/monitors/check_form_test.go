@@ -125,48 +125,61 @@ func TestResultsOnTheScreen(t *testing.T) {
 	t.Parallel()
 	dashboardtest.OnEachEngine(t, func(s *dashboardtest.Site) {
 		v := s.Owner()
-		router, err := s.Store.CreateMonitor(s.Context(), v.Actor(), monitor.MonitorOf(monitor.MonitorConfig{
-			Name: "Router", Type: "tcp", Check: monitor.CheckSpec{Config: []byte(`{"host":"localhost","port":1}`)},
-		}))
-		if err != nil {
-			s.Fatal(err)
-		}
-		if _, err := s.Store.CreateMonitor(
-			s.Context(), v.Actor(),
-			monitor.MonitorOf(
-				monitor.MonitorConfig{Name: "Web shop", Interval: monitor.MaxCheckInterval, ParentID: router.ID},
-			),
-		); err != nil {
-			s.Fatal(err)
-		}
-		claimed, _, err := s.Store.ClaimChecks(s.Context(), store.CheckClaim{Replica: "r", Limit: 10})
-		if err != nil || len(claimed) != 1 {
-			s.Fatal(claimed, err)
-		}
-		result := monitor.CheckResult{
-			MonitorID: router.ID, Version: claimed[0].Version, Replica: "r", DueAt: claimed[0].DueAt,
-			StartedAt: claimed[0].DueAt, Status: monitor.CheckFailed,
-			Reason: "connection refused by 127.0.0.1:1", Body: "the <response>",
-			Phases: monitor.CheckPhases{Total: 12_000_000},
-		}
-		if err := s.Store.RecordCheckResults(s.Context(), []monitor.CheckResult{result}); err != nil {
-			s.Fatal(err)
-		}
+		router, _ := failingRouter(v)
 		v.Wants(v.Get("/admin/monitors/"+router.ID), http.StatusOK, "Failing", "connection refused by 127.0.0.1:1",
 			"12 ms", "the &lt;response&gt;", "Web shop", "depends on this monitor", "localhost")
 		v.Wants(v.Get("/admin/monitors/web-shop"), http.StatusOK, "Router", "this monitor depends on it")
 		v.Wants(v.Get("/admin/monitors"), http.StatusOK, `problem">connection refused by 127.0.0.1:1`)
 		v.Lacks(v.Get("/admin/monitors/"+router.ID), "Views of the locations", "Checking gaps")
+		viewer := s.Member(v, kernel.RoleViewer)
+		viewer.Lacks(viewer.Wants(viewer.Get("/admin/monitors/"+router.ID), http.StatusOK,
+			"connection refused by 127.0.0.1:1"), "the &lt;response&gt;")
+	})
+}
 
+// failingRouter creates the monitor Router, on which Web shop depends, with the result of a failed check.
+func failingRouter(v *dashboardtest.Visitor) (router monitor.Monitor, result monitor.CheckResult) {
+	v.Helper()
+	router, err := v.Store.CreateMonitor(v.Context(), v.Actor(), monitor.MonitorOf(monitor.MonitorConfig{
+		Name: "Router", Type: "tcp", Check: monitor.CheckSpec{Config: []byte(`{"host":"localhost","port":1}`)},
+	}))
+	if err != nil {
+		v.Fatal(err)
+	}
+	shop := monitor.MonitorConfig{Name: "Web shop", Interval: monitor.MaxCheckInterval, ParentID: router.ID}
+	if _, err := v.Store.CreateMonitor(v.Context(), v.Actor(), monitor.MonitorOf(shop)); err != nil {
+		v.Fatal(err)
+	}
+	claimed, _, err := v.Store.ClaimChecks(v.Context(), store.CheckClaim{Replica: "r", Limit: 10})
+	if err != nil || len(claimed) != 1 {
+		v.Fatal(claimed, err)
+	}
+	result = monitor.CheckResult{
+		MonitorID: router.ID, Version: claimed[0].Version, Replica: "r", DueAt: claimed[0].DueAt,
+		StartedAt: claimed[0].DueAt, Status: monitor.CheckFailed,
+		Reason: "connection refused by 127.0.0.1:1", Body: "the <response>",
+		Phases: monitor.CheckPhases{Total: 12_000_000},
+	}
+	if err := v.Store.RecordCheckResults(v.Context(), []monitor.CheckResult{result}); err != nil {
+		v.Fatal(err)
+	}
+	return router, result
+}
+
+// TestViewsOfLocations shows the results of several locations on the screen of a monitor.
+func TestViewsOfLocations(t *testing.T) {
+	t.Parallel()
+	dashboardtest.OnEachEngine(t, func(s *dashboardtest.Site) {
+		v := s.Owner()
+		router, result := failingRouter(v)
 		elsewhere, later, unknown := result, result, result
 		elsewhere.Location, elsewhere.Reason = "virginia", "first failure"
 		later.Location, later.Status, later.Reason, later.StartedAt = "frankfurt", monitor.CheckOK, "",
 			result.StartedAt.Add(time.Millisecond)
 		unknown.Location, unknown.Status, unknown.Reason, unknown.StartedAt = "virginia", monitor.CheckUnknown,
 			"no network", result.StartedAt.Add(2*time.Millisecond)
-		if err := s.Store.RecordCheckResults(
-			s.Context(), []monitor.CheckResult{elsewhere, later, unknown},
-		); err != nil {
+		all := []monitor.CheckResult{elsewhere, later, unknown}
+		if err := s.Store.RecordCheckResults(s.Context(), all); err != nil {
 			s.Fatal(err)
 		}
 		screen := v.Wants(v.Get("/admin/monitors/"+router.ID), http.StatusOK, "Whether the target works is unknown",
@@ -181,9 +194,6 @@ func TestResultsOnTheScreen(t *testing.T) {
 			}
 			views = after
 		}
-		viewer := s.Member(v, kernel.RoleViewer)
-		viewer.Lacks(viewer.Wants(viewer.Get("/admin/monitors/"+router.ID), http.StatusOK,
-			"connection refused by 127.0.0.1:1"), "the &lt;response&gt;")
 	})
 }
 

@@ -10,6 +10,14 @@ import (
 	"github.com/allswell/allswell/internal/surface/dashboard/dashboardtest"
 )
 
+// scheduleFields returns the fields of the form of a monitor with a schedule.
+func scheduleFields(kind, times, zone string) []string {
+	return []string{
+		"name", "Refresh", "component_id", "/", "interval", "25h", "schedule.kind", kind, "schedule.expression", times,
+		"schedule.time_zone", zone,
+	}
+}
+
 // TestScheduleInTheForm creates a monitor with a calendar, after a look at its times, and gives it a cron schedule and
 // an interval.
 func TestScheduleInTheForm(t *testing.T) {
@@ -17,29 +25,36 @@ func TestScheduleInTheForm(t *testing.T) {
 	dashboardtest.OnEachEngine(t, func(s *dashboardtest.Site) {
 		v := s.Owner()
 		const create = "/admin/monitors/new"
-		times := func(kind, times, zone string) []string {
-			return []string{
-				"name", "Refresh", "component_id", "/", "interval", "25h", "schedule.kind", kind,
-				"schedule.expression", times, "schedule.time_zone", zone,
-			}
-		}
 		v.Lacks(v.Wants(v.Get(create), http.StatusOK, "as in a crontab", "as in a systemd timer"), "The next times,")
-		weekly := times("calendar", "Fri 18:30 Asia/Tokyo", "")
+		weekly := scheduleFields("calendar", "Fri 18:30 Asia/Tokyo", "")
 		shown := v.Wants(v.Post(create, append(weekly, "preview", "times")...), http.StatusOK,
 			"The next times, the first in ", "Fri ", ", 18:30 JST", `>Fri 18:30 Asia/Tokyo</textarea>`)
 		if n := strings.Count(shown.Text, ", 18:30 JST"); n != 5 {
 			s.Errorf("%d times are shown", n)
 		}
-		v.Lacks(v.Wants(v.Post(create, append(times("cron", "30 2 * *", "UTC"), "preview", "times")...), http.StatusOK,
+		v.Lacks(v.Wants(v.Post(create, append(scheduleFields("cron", "30 2 * *", "UTC"), "preview", "times")...),
+			http.StatusOK,
 			`>30 2 * *</textarea>`), "The next times,")
-		v.Wants(v.Post(create, times("cron", "30 2 * *", "Mars")...), http.StatusUnprocessableEntity,
+		v.Wants(v.Post(create, scheduleFields("cron", "30 2 * *", "Mars")...), http.StatusUnprocessableEntity,
 			"it must have five fields", "This must be the name of a zone")
-		v.Wants(v.Post(create, times("calendar", "Fri..Mon", "")...), http.StatusUnprocessableEntity,
+		v.Wants(v.Post(create, scheduleFields("calendar", "Fri..Mon", "")...), http.StatusUnprocessableEntity,
 			"ends before it begins")
-		v.Wants(v.Post(create, times("calendar", "02:30 Asia/Tokyo", "UTC")...), http.StatusUnprocessableEntity,
+		v.Wants(v.Post(create, scheduleFields("calendar", "02:30 Asia/Tokyo", "UTC")...),
+			http.StatusUnprocessableEntity,
 			"its zone Asia/Tokyo differs from time_zone")
+		v.Wants(v.Post(create, scheduleFields("calendar", "Mon 06:00\r\nTue 25:00", "")...),
+			http.StatusUnprocessableEntity,
+			"line 2: in the hour")
+	})
+}
 
-		path := strings.TrimSuffix(v.Wants(v.Post(create, weekly...), http.StatusSeeOther,
+// TestScheduleIsEditedInTheForm gives a monitor one kind of schedule after the other.
+func TestScheduleIsEditedInTheForm(t *testing.T) {
+	t.Parallel()
+	dashboardtest.OnEachEngine(t, func(s *dashboardtest.Site) {
+		v := s.Owner()
+		weekly := scheduleFields("calendar", "Fri 18:30 Asia/Tokyo", "")
+		path := strings.TrimSuffix(v.Wants(v.Post("/admin/monitors/new", weekly...), http.StatusSeeOther,
 			"/first-ping").Header.Get("Location"), "/first-ping")
 		v.Wants(v.Get(path+"/first-ping"), http.StatusOK, "OnCalendar=Fri 18:30 Asia/Tokyo",
 			"30 2 * * 1 /usr/local/bin/job")
@@ -60,25 +75,23 @@ func TestScheduleInTheForm(t *testing.T) {
 		}
 		v.Wants(v.Get(path+"/edit"), http.StatusOK, `value="calendar" selected`, `>Fri 18:30</textarea>`,
 			`value="Asia/Tokyo"`, "The next times,")
-		edit(append(times("cron", "0 6 * * mon", "UTC"), "grace", "1h"))
+		edit(append(scheduleFields("cron", "0 6 * * mon", "UTC"), "grace", "1h"))
 		stored(schedule.Cron{Expression: "0 6 * * mon", TimeZone: "UTC"}, 7*24*time.Hour, time.Hour)
 		v.Wants(v.Get(path+"/first-ping"), http.StatusOK, "0 6 * * mon /usr/local/bin/job")
-		edit(append(times("calendar", "Mon 06:00\r\nTue 07:00\r\n", "UTC"), "grace", "1h"))
+		edit(append(scheduleFields("calendar", "Mon 06:00\r\nTue 07:00\r\n", "UTC"), "grace", "1h"))
 		stored(schedule.NewCalendar("Mon 06:00\nTue 07:00", "UTC"), 6*24*time.Hour-time.Hour, time.Hour)
 		v.Wants(v.Get(path), http.StatusOK, "at Mon 06:00 and Tue 07:00, with 1 hour of grace")
 		v.Wants(v.Get(path+"/edit"), http.StatusOK, ">Mon 06:00\nTue 07:00</textarea>")
 		v.Wants(v.Get(path+"/first-ping"), http.StatusOK, "OnCalendar=Mon 06:00 UTC\nOnCalendar=Tue 07:00 UTC")
-		v.Wants(v.Post(create, times("calendar", "Mon 06:00\r\nTue 25:00", "")...), http.StatusUnprocessableEntity,
-			"line 2: in the hour")
-		edit(append(times("cron", "0 6 * * 1\r\n0 7 * * 2", "UTC"), "grace", "1h"))
+		edit(append(scheduleFields("cron", "0 6 * * 1\r\n0 7 * * 2", "UTC"), "grace", "1h"))
 		v.Wants(v.Get(path+"/first-ping"), http.StatusOK, "0 6 * * 1 /usr/local/bin/job",
 			"\n0 7 * * 2 /usr/local/bin/job")
-		edit(append(times("kubernetes", "0 3 */5 * mon", "UTC"), "grace", "1h"))
+		edit(append(scheduleFields("kubernetes", "0 3 */5 * mon", "UTC"), "grace", "1h"))
 		stored(schedule.Cron{Expression: "0 3 */5 * mon", TimeZone: "UTC", Kubernetes: true}, 5*24*time.Hour, time.Hour)
 		v.Wants(v.Get(path), http.StatusOK, "at 0 3 */5 * mon (as in Kubernetes), with 1 hour of grace")
 		v.Wants(v.Get(path+"/edit"), http.StatusOK, `value="kubernetes" selected`)
 		v.Wants(v.Get(path+"/first-ping"), http.StatusOK, "schedule: &#34;0 3 */5 * mon&#34;", "timeZone: UTC")
-		edit(times("interval", "0 6 * * mon", "UTC"))
+		edit(scheduleFields("interval", "0 6 * * mon", "UTC"))
 		stored(schedule.Cron{}, 25*time.Hour, 0)
 	})
 }

@@ -201,18 +201,6 @@ func TestMonitorIsCreatedAndEdited(t *testing.T) {
 			s.Fatalf("monitor %+v, %v", m, err)
 		}
 		v.Wants(v.Get("/admin/monitors/new?copy="+m.ID), http.StatusOK, `value="25h"`, `value="`+api+`" selected`)
-		const token = "f618072a-7bde-4eee-af63-71a77c5723bc"
-		moved := v.Wants(v.Post("/admin/monitors/new", "name", "Moved", "interval", "1h", "component_id", "/", "token",
-			" "+token+" "), http.StatusSeeOther, "/first-ping")
-		if m, err := s.Store.Monitor(
-			s.Context(), v.Actor(), strings.Split(moved.Header.Get("Location"), "/")[3],
-		); err != nil || m.Token != token {
-			s.Errorf("a given token: %+v, %v", m, err)
-		}
-		v.Wants(v.Post("/admin/monitors/new", "name", "Again", "interval", "1h", "component_id", "/", "token", token),
-			http.StatusUnprocessableEntity,
-			"has already been taken", `<details class="more" data-key="advanced" open>`,
-			`<details class="more" data-key="runs"><summary>`)
 
 		edit := v.Wants(v.Get(path+"/edit"), http.StatusOK, `value="Backup"`, `name="tag" value="&#34;`)
 		_, tag, _ := strings.Cut(edit.Text, `name="tag" value="&#34;`)
@@ -240,6 +228,24 @@ func TestMonitorIsCreatedAndEdited(t *testing.T) {
 			s.Errorf("monitor %+v, %v", m, err)
 		}
 		v.Wants(v.Post(path+"/edit", append(fields[:len(fields)-1], "forged")...), http.StatusConflict)
+	})
+}
+
+// TestMonitorWithGivenToken creates a monitor that takes over the token of another service.
+func TestMonitorWithGivenToken(t *testing.T) {
+	dashboardtest.OnEachEngine(t, func(s *dashboardtest.Site) {
+		v := s.Owner()
+		const token = "f618072a-7bde-4eee-af63-71a77c5723bc"
+		moved := v.Wants(v.Post("/admin/monitors/new", "name", "Moved", "interval", "1h", "component_id", "/", "token",
+			" "+token+" "), http.StatusSeeOther, "/first-ping")
+		m, err := s.Store.Monitor(s.Context(), v.Actor(), strings.Split(moved.Header.Get("Location"), "/")[3])
+		if err != nil || m.Token != token {
+			s.Errorf("a given token: %+v, %v, want %s", m, err, token)
+		}
+		v.Wants(v.Post("/admin/monitors/new", "name", "Again", "interval", "1h", "component_id", "/", "token", token),
+			http.StatusUnprocessableEntity,
+			"has already been taken", `<details class="more" data-key="advanced" open>`,
+			`<details class="more" data-key="runs"><summary>`)
 	})
 }
 

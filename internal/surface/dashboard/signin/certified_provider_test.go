@@ -53,75 +53,26 @@ var (
 // TestCertifiedProviderInJavaScript signs in at npm's oidc-provider as a person does: with its forms.
 func TestCertifiedProviderInJavaScript(t *testing.T) {
 	dashboardtest.OnEachEngine(t, func(s *dashboardtest.Site) {
-		issuer := nodeclient.Start(s.T, "oidc-provider", certifiedProvider, s.Base)
-		s.Dashboard.SignIn.SingleSignOn = signin.SingleSignOn{
-			ProviderName: "Acme",
-			Rules: account.SignInRules{
-				Groups: map[string]kernel.Role{"ops": kernel.RoleOwner}, CreateAccounts: true,
-			},
-		}
-		s.Dashboard.SignIn.SingleSignOn.Provider = openid.New(openid.Config{
-			Issuer: issuer, ClientID: "allswell", ClientSecret: "hunter2 & co",
-			Scopes: []string{"email", "profile", "groups"}, GroupsClaim: "groups",
-			RedirectURL: s.Base + signin.OIDCCallbackPath,
-		})
-		jar, err := cookiejar.New(nil)
-		if err != nil {
-			s.Fatal(err)
-		}
-		// person follows the provider's redirects until they lead back.
-		person := &http.Client{Jar: jar, CheckRedirect: func(r *http.Request, _ []*http.Request) error {
-			if strings.HasPrefix(r.URL.String(), s.Base) {
-				return http.ErrUseLastResponse
-			}
-			return nil
-		}}
-		forms := 0
-		through := func(v *dashboardtest.Visitor, start string) dashboardtest.Answer {
-			response, err := person.Get(v.Wants(v.Get(start), http.StatusSeeOther, issuer).Header.Get("Location"))
-			for range 5 {
-				if err != nil {
-					s.Fatal(err)
-				}
-				body, errBody := io.ReadAll(response.Body)
-				response.Body.Close()
-				if errBody != nil {
-					s.Fatal(errBody)
-				}
-				if path, ok := strings.CutPrefix(response.Header.Get("Location"), s.Base); ok {
-					return v.Get(path)
-				}
-				action, prompt := formAction.FindSubmatch(body), formPrompt.FindSubmatch(body)
-				if action == nil || prompt == nil {
-					s.Fatalf("%s shows no form: %s", response.Request.URL, body)
-				}
-				forms++
-				response, err = person.PostForm(string(action[1]), url.Values{
-					"prompt": {string(prompt[1])}, "login": {"grace"}, "password": {"x"},
-				})
-			}
-			s.Fatal("the provider does not lead back")
-			return dashboardtest.Answer{}
-		}
+		p := newAcmePerson(s)
 		v := s.Visitor()
-		v.Wants(through(v, "/admin/oidc/start?next=/admin/members"), http.StatusSeeOther, "/admin/members")
+		v.Wants(p.through(v, "/admin/oidc/start?next=/admin/members"), http.StatusSeeOther, "/admin/members")
 		v.Wants(v.Get("/admin/members"), http.StatusOK, "The grace", "grace@example.com", "Owner")
 
 		// The provider remembers the person, but asks again before a dangerous change.
-		forms = 0
-		v.Wants(through(v, "/admin/oidc/start"), http.StatusSeeOther, "/admin")
-		if forms != 0 {
-			s.Errorf("%d forms at the second sign-in", forms)
+		p.forms = 0
+		v.Wants(p.through(v, "/admin/oidc/start"), http.StatusSeeOther, "/admin")
+		if p.forms != 0 {
+			s.Errorf("%d forms at the second sign-in", p.forms)
 		}
-		v.Wants(through(v, "/admin/oidc/start?confirm=1"), http.StatusOK, "press Continue")
-		if forms == 0 {
+		v.Wants(p.through(v, "/admin/oidc/start?confirm=1"), http.StatusOK, "press Continue")
+		if p.forms == 0 {
 			s.Error("the provider does not ask for a new proof of identity")
 		}
 		v.Wants(v.Post("/admin/members/invite", "email", "bob@example.com", "role", "viewer"), http.StatusCreated)
 		v.Wants(v.Post("/admin/sign-out"), http.StatusSeeOther, "signed_out")
-		out := v.Wants(v.Get("/admin/sign-in?signed_out=1"), http.StatusOK, issuer+"/session/end?client_id=allswell")
-		link := regexp.MustCompile(`href="(` + regexp.QuoteMeta(issuer) + `[^"]*)"`).FindStringSubmatch(out.Text)
-		response, err := person.Get(strings.ReplaceAll(link[1], "&amp;", "&"))
+		out := v.Wants(v.Get("/admin/sign-in?signed_out=1"), http.StatusOK, p.issuer+"/session/end?client_id=allswell")
+		link := regexp.MustCompile(`href="(` + regexp.QuoteMeta(p.issuer) + `[^"]*)"`).FindStringSubmatch(out.Text)
+		response, err := p.client.Get(strings.ReplaceAll(link[1], "&amp;", "&"))
 		if err != nil {
 			s.Fatal(err)
 		}
@@ -131,4 +82,69 @@ func TestCertifiedProviderInJavaScript(t *testing.T) {
 			s.Errorf("the provider's sign-out: %s, %v, %s", response.Status, err, body)
 		}
 	})
+}
+
+// acmePerson is a person whom the provider Acme knows, and who answers its forms.
+type acmePerson struct {
+	*dashboardtest.Site
+	issuer string
+	client *http.Client // follows the provider's redirects until they lead back
+	forms  int          // how many forms were answered
+}
+
+// newAcmePerson lets people of the provider Acme sign in.
+func newAcmePerson(s *dashboardtest.Site) *acmePerson {
+	s.Helper()
+	issuer := nodeclient.Start(s.T, "oidc-provider", certifiedProvider, s.Base)
+	s.Dashboard.SignIn.SingleSignOn = signin.SingleSignOn{
+		ProviderName: "Acme",
+		Rules: account.SignInRules{
+			Groups: map[string]kernel.Role{"ops": kernel.RoleOwner}, CreateAccounts: true,
+		},
+	}
+	s.Dashboard.SignIn.SingleSignOn.Provider = openid.New(openid.Config{
+		Issuer: issuer, ClientID: "allswell", ClientSecret: "hunter2 & co",
+		Scopes: []string{"email", "profile", "groups"}, GroupsClaim: "groups",
+		RedirectURL: s.Base + signin.OIDCCallbackPath,
+	})
+	jar, err := cookiejar.New(nil)
+	if err != nil {
+		s.Fatal(err)
+	}
+	client := &http.Client{Jar: jar, CheckRedirect: func(r *http.Request, _ []*http.Request) error {
+		if strings.HasPrefix(r.URL.String(), s.Base) {
+			return http.ErrUseLastResponse
+		}
+		return nil
+	}}
+	return &acmePerson{Site: s, issuer: issuer, client: client}
+}
+
+// through signs in with the provider, and returns the answer when its redirects lead back.
+func (p *acmePerson) through(v *dashboardtest.Visitor, start string) dashboardtest.Answer {
+	p.Helper()
+	response, err := p.client.Get(v.Wants(v.Get(start), http.StatusSeeOther, p.issuer).Header.Get("Location"))
+	for range 5 {
+		if err != nil {
+			p.Fatal(err)
+		}
+		body, errBody := io.ReadAll(response.Body)
+		response.Body.Close()
+		if errBody != nil {
+			p.Fatal(errBody)
+		}
+		if path, ok := strings.CutPrefix(response.Header.Get("Location"), p.Base); ok {
+			return v.Get(path)
+		}
+		action, prompt := formAction.FindSubmatch(body), formPrompt.FindSubmatch(body)
+		if action == nil || prompt == nil {
+			p.Fatalf("%s shows no form: %s", response.Request.URL, body)
+		}
+		p.forms++
+		response, err = p.client.PostForm(string(action[1]), url.Values{
+			"prompt": {string(prompt[1])}, "login": {"grace"}, "password": {"x"},
+		})
+	}
+	p.Fatal("the provider does not lead back")
+	return dashboardtest.Answer{}
 }

@@ -76,8 +76,8 @@ const (
 	confirmOptions = "/admin/account/passkeys/confirm-options"
 )
 
-// TestPasskeys adds a passkey, signs in and confirms a change with it, renames and removes it.
-func TestPasskeys(t *testing.T) {
+// TestPasskeyIsAdded adds a passkey, and sends what cannot add one.
+func TestPasskeyIsAdded(t *testing.T) {
 	dashboardtest.OnEachEngine(t, func(s *dashboardtest.Site) {
 		owner := s.Owner()
 		owner.Wants(owner.Get("/admin/account"), http.StatusOK, "only for a domain with HTTPS")
@@ -106,7 +106,31 @@ func TestPasskeys(t *testing.T) {
 		}
 		owner.Wants(owner.Post("/admin/account/passkeys/options"), http.StatusTooManyRequests, "Too many attempts")
 		s.Dashboard.SignIns = frame.NewSignInLimits()
+	})
+}
 
+// addPhone adds a passkey of a phone to an account.
+func addPhone(s *dashboardtest.Site, v *dashboardtest.Visitor) *device {
+	s.Helper()
+	phone := newDevice(s, v.Actor().ID)
+	v.Wants(v.Post("/admin/account/passkeys", "credential", phone.create(v), "name", "Phone"), http.StatusSeeOther,
+		"/admin/account")
+	return phone
+}
+
+// signsInWith signs in with a passkey.
+func signsInWith(s *dashboardtest.Site, phone *device) *dashboardtest.Visitor {
+	s.Helper()
+	v := s.Visitor()
+	phone.key.Counter = 5
+	v.Wants(v.Post("/admin/sign-in/passkey", "credential", phone.sign(v, signInOptions)), http.StatusSeeOther, "/admin")
+	return v
+}
+
+func TestSignInWithPasskey(t *testing.T) {
+	dashboardtest.OnEachEngine(t, func(s *dashboardtest.Site) {
+		usePasskeys(s)
+		phone := addPhone(s, s.Owner())
 		v := s.Visitor()
 		phone.key.Counter = 5
 		v.Wants(v.Get("/admin/sign-in?next=/admin/monitors"), http.StatusOK, "Sign in with a passkey")
@@ -117,27 +141,45 @@ func TestPasskeys(t *testing.T) {
 			t.Error("the passkey starts no session")
 		}
 		v.Wants(v.Get("/admin/account"), http.StatusOK, "with a passkey", "last used")
-		// a challenge works once
+		// A challenge works once.
 		v.Wants(v.Post("/admin/sign-in/passkey", "credential", signed), http.StatusUnprocessableEntity,
 			"was not accepted")
+	})
+}
 
-		// Confirmation.
+// TestPasskeyConfirms confirms a change with a passkey.
+func TestPasskeyConfirms(t *testing.T) {
+	dashboardtest.OnEachEngine(t, func(s *dashboardtest.Site) {
+		usePasskeys(s)
+		phone := addPhone(s, s.Owner())
+		v := signsInWith(s, phone)
 		s.Dashboard.Now = func() time.Time { return time.Now().Add(account.ConfirmationAge + time.Minute) }
 		v.Wants(v.Post("/admin/tokens", "name", "ci", "scope", "read"), http.StatusOK, "or a passkey", `value="ci"`)
 		fields := []string{"name", "ci", "scope", "read", "confirm_passkey"}
-		// the count has not increased
+		// The count has not increased.
 		v.Wants(v.Post("/admin/tokens", append(fields, phone.sign(v, confirmOptions))...),
 			http.StatusUnprocessableEntity, "was not accepted")
 		phone.key.Counter++
-		// the challenge of a sign-in
+		// The challenge is of a sign-in.
 		v.Wants(v.Post("/admin/tokens", append(fields, phone.sign(v, signInOptions))...),
 			http.StatusUnprocessableEntity, "was not accepted")
 		v.Wants(v.Post("/admin/tokens", append(fields, phone.sign(v, confirmOptions))...), http.StatusCreated,
 			"has been created")
-		s.Dashboard.Now = time.Now
 
 		keys, err := s.Store.Passkeys(t.Context(), v.Actor())
 		if err != nil || len(keys) != 1 || keys[0].SignCount != 6 {
+			t.Errorf("the passkeys are %+v, %v; want one that was used 6 times", keys, err)
+		}
+	})
+}
+
+func TestPasskeyIsRenamedAndRemoved(t *testing.T) {
+	dashboardtest.OnEachEngine(t, func(s *dashboardtest.Site) {
+		usePasskeys(s)
+		phone := addPhone(s, s.Owner())
+		v := signsInWith(s, phone)
+		keys, err := s.Store.Passkeys(t.Context(), v.Actor())
+		if err != nil || len(keys) != 1 || keys[0].SignCount != 5 {
 			t.Fatalf("passkeys %+v, %v", keys, err)
 		}
 		path := "/admin/account/passkeys/" + keys[0].ID
@@ -148,7 +190,7 @@ func TestPasskeys(t *testing.T) {
 		stranger.Wants(stranger.Post(path+"/name", "name", "x"), http.StatusNotFound)
 		stranger.Wants(stranger.Post(path+"/remove"), http.StatusSeeOther)
 		phone.key.Counter++
-		// not removed by a stranger
+		// The stranger has not removed it.
 		stranger.Wants(stranger.Post("/admin/sign-in/passkey", "credential", phone.sign(stranger, signInOptions)),
 			http.StatusSeeOther)
 		v.Wants(v.Post(path+"/remove"), http.StatusSeeOther, "/admin/account")
@@ -159,7 +201,7 @@ func TestPasskeys(t *testing.T) {
 	})
 }
 
-// TestForgedPasskeysAreRefused sends what an attacker could make.
+// TestForgedPasskeysAreRefused adds passkeys that an attacker could make.
 func TestForgedPasskeysAreRefused(t *testing.T) {
 	dashboardtest.OnEachEngine(t, func(s *dashboardtest.Site) {
 		usePasskeys(s)
@@ -184,7 +226,16 @@ func TestForgedPasskeysAreRefused(t *testing.T) {
 			"the challenge of another"), http.StatusUnprocessableEntity, "was not accepted")
 		owner.Wants(owner.Post("/admin/account/passkeys", "credential", phone.create(owner), "name", "Phone"),
 			http.StatusSeeOther)
+	})
+}
 
+// TestForgedSignInsAreRefused signs in with what an attacker could make of a passkey.
+func TestForgedSignInsAreRefused(t *testing.T) {
+	dashboardtest.OnEachEngine(t, func(s *dashboardtest.Site) {
+		usePasskeys(s)
+		owner := s.Owner()
+		editor := s.Member(owner, kernel.RoleEditor)
+		phone := addPhone(s, owner)
 		v, count := s.Visitor(), uint32(0)
 		for what, forge := range map[string]func(d *device){
 			"of another origin":     func(d *device) { d.party.Origin = "https://evil.example" },
@@ -213,17 +264,22 @@ func TestForgedPasskeysAreRefused(t *testing.T) {
 		for _, bad := range []string{
 			"", "x", "{}", "null", `{"id":"x","type":"public-key","rawId":"eA","response":{}}`,
 		} {
-			if a := v.Post(
-				"/admin/sign-in/passkey", "credential", bad,
-			); a.StatusCode != http.StatusUnprocessableEntity {
+			a := v.Post("/admin/sign-in/passkey", "credential", bad)
+			if a.StatusCode != http.StatusUnprocessableEntity {
 				t.Errorf("%q: status %d", bad, a.StatusCode)
 			}
 		}
 		v.Wants(v.Get("/admin"), http.StatusSeeOther, "/admin/sign-in")
+	})
+}
 
-		// Somebody else's passkey confirms nothing.
+func TestPasskeyOfAnotherConfirmsNothing(t *testing.T) {
+	dashboardtest.OnEachEngine(t, func(s *dashboardtest.Site) {
+		usePasskeys(s)
+		owner := s.Owner()
+		editor := s.Member(owner, kernel.RoleEditor)
+		phone := addPhone(s, owner)
 		s.Dashboard.Now = func() time.Time { return time.Now().Add(account.ConfirmationAge + time.Minute) }
-		phone.key.Counter = count + 1
 		editor.Wants(editor.Post("/admin/account/passkeys", "confirm_passkey", phone.sign(editor, confirmOptions)),
 			http.StatusUnprocessableEntity, "Confirm that it is you")
 	})

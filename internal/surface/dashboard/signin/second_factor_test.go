@@ -49,82 +49,16 @@ func TestSecondFactor(t *testing.T) {
 		owner.Wants(owner.Get("/admin/account"), http.StatusOK, "Set up an authenticator app")
 		owner.Wants(owner.Post("/admin/account/authenticator/begin"), http.StatusSeeOther,
 			"/admin/account/authenticator")
-		screen := owner.Wants(owner.Get("/admin/account/authenticator"), http.StatusOK, `<path d="M4 4h7v1h-7z`,
-			`href="otpauth://totp/Allswell%20127.0.0.1:ada@example.com?issuer=`)
-		secret := find(owner, screen, shownSecret)
-		wrong := owner.Wants(owner.Post("/admin/account/authenticator", "secret", secret, "code",
-			totpCode(s, secret, 5)), http.StatusUnprocessableEntity, "The code is wrong")
-		if find(owner, wrong, shownSecret) != secret {
-			t.Error("a wrong code changes the secret")
-		}
-		owner.Wants(owner.Post("/admin/account/authenticator", "secret", "AAAA", "code", "123456"), http.StatusSeeOther,
-			"/admin/account/authenticator")
-		set := owner.Wants(owner.Post("/admin/account/authenticator", "secret", secret, "code",
-			totpCode(s, secret, -1)), http.StatusCreated)
-		recovery := shownRecovery.FindAllString(set.Text, -1)
-		if len(recovery) != account.RecoveryCodeCount {
-			t.Fatalf("recovery codes %q", recovery)
-		}
-		owner.Wants(owner.Post("/admin/account/authenticator", "secret", secret, "code", totpCode(s, secret, 0)),
-			http.StatusSeeOther, "/admin/account")
+		secret, recovery := setUpApp(owner)
 		user := owner.Wants(owner.Get("/admin/account"), http.StatusOK, "10 recovery codes left")
-		signedIn := s.Dashboard.Now
-		s.Dashboard.Now = func() time.Time { return now.Add(account.ConfirmationAge + time.Minute) }
-		const remove = "/admin/account/authenticator/remove"
-		owner.Wants(owner.Post(remove), http.StatusOK, "your password with a code", signin.ConfirmCodeField)
-		owner.Wants(owner.Post(remove, signin.ConfirmField, dashboardtest.GoodPassword), http.StatusUnprocessableEntity,
-			"The code is wrong")
-		owner.Wants(owner.Post(remove, signin.ConfirmField, dashboardtest.GoodPassword, signin.ConfirmCodeField,
-			totpCode(s, secret, 5)), http.StatusUnprocessableEntity, "The code is wrong")
-		s.Dashboard.Now, s.Dashboard.SignIns = signedIn, frame.NewSignInLimits()
+		removalNeedsCode(owner, secret)
 		if strings.Contains(user.Text, secret) || strings.Contains(user.Text, recovery[0]) {
 			t.Error("a factor is shown again")
 		}
 		owner.Wants(owner.Get("/admin/account/authenticator"), http.StatusSeeOther, "/admin/account")
 
-		v := s.Visitor()
-		password := func(v *dashboardtest.Visitor) string {
-			t.Helper()
-			a := v.Wants(v.Post("/admin/sign-in", "email", "ada@example.com", "password", dashboardtest.GoodPassword,
-				"next", "/admin/monitors"), http.StatusOK, "Second factor")
-			if len(a.Cookies()) > 0 {
-				t.Error("the password alone sets a cookie")
-			}
-			return find(v, a, shownPending)
-		}
-		v.Wants(v.Post("/admin/sign-in", "email", "ada@example.com", "password", "not this one"),
-			http.StatusUnprocessableEntity, "is wrong")
-		pending := password(v)
-		next := []string{"pending", pending, "next", "/admin/monitors"}
-		v.Wants(v.Post("/admin/sign-in/code", append(next, "code", totpCode(s, secret, -1))...),
-			http.StatusUnprocessableEntity, "has been used already", pending)
-		v.Wants(v.Post("/admin/sign-in/code", append(next, "code", totpCode(s, secret, 2))...),
-			http.StatusUnprocessableEntity, "The code is wrong")
-		v.Wants(v.Get("/admin"), http.StatusSeeOther, "/admin/sign-in")
-		typed := totpCode(s, secret, 0)
-		in := v.Wants(v.Post("/admin/sign-in/code", append(next, "code", typed[:3]+" "+typed[3:])...),
-			http.StatusSeeOther, "/admin/monitors")
-		if known(in) == "" {
-			t.Error("the browser is not remembered")
-		}
-		v.Wants(v.Get("/admin"), http.StatusOK)
-		v.Wants(v.Post("/admin/sign-in/code", append(next, "code", totpCode(s, secret, 1))...),
-			http.StatusUnprocessableEntity, "took too long")
-		elsewhere := v.Post("/admin/sign-in/code", "pending", password(v), "next", "https://evil.example/", "code",
-			totpCode(s, secret, 1))
-		if v.Wants(elsewhere, http.StatusSeeOther); elsewhere.Header.Get("Location") != frame.Path {
-			t.Errorf("the second factor leads to %s", elsewhere.Header.Get("Location"))
-		}
-
-		s.Dashboard.SignIns = frame.NewSignInLimits()
-		lost := s.Visitor()
-		fields := []string{"pending", password(lost), "recovery_code", strings.ToLower(recovery[3])}
-		lost.Wants(lost.Post("/admin/sign-in/code", fields...), http.StatusSeeOther, "/admin")
-		lost.Wants(lost.Get("/admin/account"), http.StatusOK, "9 recovery codes left", "set up an authenticator app",
-			"used a recovery code")
-		fields[1] = password(lost)
-		lost.Wants(lost.Post("/admin/sign-in/code", fields...), http.StatusUnprocessableEntity, "has been used already",
-			"<details class=\"other-way\" data-key=\"recovery\" open>")
+		v := signsInWithCode(s, secret)
+		lost := signsInWithRecoveryCode(s, recovery)
 		renewed := lost.Wants(lost.Post("/admin/account/recovery-codes"), http.StatusCreated)
 		if again := shownRecovery.FindAllString(renewed.Text, -1); len(again) != account.RecoveryCodeCount ||
 			again[0] == recovery[0] {
@@ -139,6 +73,100 @@ func TestSecondFactor(t *testing.T) {
 			"made new recovery codes")
 		lost.Wants(lost.Get("/admin/audit?kind=user"), http.StatusOK, "recovery codes", "authenticator")
 	})
+}
+
+// setUpApp sets up an authenticator app, and returns its secret and the recovery codes.
+func setUpApp(owner *dashboardtest.Visitor) (secret string, recovery []string) {
+	owner.Helper()
+	screen := owner.Wants(owner.Get("/admin/account/authenticator"), http.StatusOK, `<path d="M4 4h7v1h-7z`,
+		`href="otpauth://totp/Allswell%20127.0.0.1:ada@example.com?issuer=`)
+	secret = find(owner, screen, shownSecret)
+	wrong := owner.Wants(owner.Post("/admin/account/authenticator", "secret", secret, "code",
+		totpCode(owner.Site, secret, 5)), http.StatusUnprocessableEntity, "The code is wrong")
+	if find(owner, wrong, shownSecret) != secret {
+		owner.Error("a wrong code changes the secret")
+	}
+	owner.Wants(owner.Post("/admin/account/authenticator", "secret", "AAAA", "code", "123456"), http.StatusSeeOther,
+		"/admin/account/authenticator")
+	set := owner.Wants(owner.Post("/admin/account/authenticator", "secret", secret, "code",
+		totpCode(owner.Site, secret, -1)), http.StatusCreated)
+	recovery = shownRecovery.FindAllString(set.Text, -1)
+	if len(recovery) != account.RecoveryCodeCount {
+		owner.Fatalf("recovery codes %q", recovery)
+	}
+	owner.Wants(owner.Post("/admin/account/authenticator", "secret", secret, "code", totpCode(owner.Site, secret, 0)),
+		http.StatusSeeOther, "/admin/account")
+	return secret, recovery
+}
+
+// removalNeedsCode tries to remove the authenticator app without a code.
+func removalNeedsCode(owner *dashboardtest.Visitor, secret string) {
+	owner.Helper()
+	s, signedIn := owner.Site, owner.Dashboard.Now
+	s.Dashboard.Now = func() time.Time { return signedIn().Add(account.ConfirmationAge + time.Minute) }
+	const remove = "/admin/account/authenticator/remove"
+	owner.Wants(owner.Post(remove), http.StatusOK, "your password with a code", signin.ConfirmCodeField)
+	owner.Wants(owner.Post(remove, signin.ConfirmField, dashboardtest.GoodPassword), http.StatusUnprocessableEntity,
+		"The code is wrong")
+	owner.Wants(owner.Post(remove, signin.ConfirmField, dashboardtest.GoodPassword, signin.ConfirmCodeField,
+		totpCode(s, secret, 5)), http.StatusUnprocessableEntity, "The code is wrong")
+	s.Dashboard.Now, s.Dashboard.SignIns = signedIn, frame.NewSignInLimits()
+}
+
+// enterPassword signs in with the password, and returns what belongs to the form for the second factor.
+func enterPassword(v *dashboardtest.Visitor) (pending string) {
+	v.Helper()
+	a := v.Wants(v.Post("/admin/sign-in", "email", "ada@example.com", "password", dashboardtest.GoodPassword,
+		"next", "/admin/monitors"), http.StatusOK, "Second factor")
+	if len(a.Cookies()) > 0 {
+		v.Error("the password alone sets a cookie")
+	}
+	return find(v, a, shownPending)
+}
+
+// signsInWithCode signs in with the password and a code of the authenticator app.
+func signsInWithCode(s *dashboardtest.Site, secret string) *dashboardtest.Visitor {
+	s.Helper()
+	v := s.Visitor()
+	v.Wants(v.Post("/admin/sign-in", "email", "ada@example.com", "password", "not this one"),
+		http.StatusUnprocessableEntity, "is wrong")
+	pending := enterPassword(v)
+	next := []string{"pending", pending, "next", "/admin/monitors"}
+	v.Wants(v.Post("/admin/sign-in/code", append(next, "code", totpCode(s, secret, -1))...),
+		http.StatusUnprocessableEntity, "has been used already", pending)
+	v.Wants(v.Post("/admin/sign-in/code", append(next, "code", totpCode(s, secret, 2))...),
+		http.StatusUnprocessableEntity, "The code is wrong")
+	v.Wants(v.Get("/admin"), http.StatusSeeOther, "/admin/sign-in")
+	typed := totpCode(s, secret, 0)
+	in := v.Wants(v.Post("/admin/sign-in/code", append(next, "code", typed[:3]+" "+typed[3:])...),
+		http.StatusSeeOther, "/admin/monitors")
+	if known(in) == "" {
+		s.Error("the browser is not remembered")
+	}
+	v.Wants(v.Get("/admin"), http.StatusOK)
+	v.Wants(v.Post("/admin/sign-in/code", append(next, "code", totpCode(s, secret, 1))...),
+		http.StatusUnprocessableEntity, "took too long")
+	elsewhere := v.Post("/admin/sign-in/code", "pending", enterPassword(v), "next", "https://evil.example/", "code",
+		totpCode(s, secret, 1))
+	if v.Wants(elsewhere, http.StatusSeeOther); elsewhere.Header.Get("Location") != frame.Path {
+		s.Errorf("the second factor leads to %s", elsewhere.Header.Get("Location"))
+	}
+	return v
+}
+
+// signsInWithRecoveryCode signs in with the password and a recovery code, which works once.
+func signsInWithRecoveryCode(s *dashboardtest.Site, recovery []string) *dashboardtest.Visitor {
+	s.Helper()
+	s.Dashboard.SignIns = frame.NewSignInLimits()
+	lost := s.Visitor()
+	fields := []string{"pending", enterPassword(lost), "recovery_code", strings.ToLower(recovery[3])}
+	lost.Wants(lost.Post("/admin/sign-in/code", fields...), http.StatusSeeOther, "/admin")
+	lost.Wants(lost.Get("/admin/account"), http.StatusOK, "9 recovery codes left", "set up an authenticator app",
+		"used a recovery code")
+	fields[1] = enterPassword(lost)
+	lost.Wants(lost.Post("/admin/sign-in/code", fields...), http.StatusUnprocessableEntity, "has been used already",
+		"<details class=\"other-way\" data-key=\"recovery\" open>")
+	return lost
 }
 
 // TestSecondFactorHasNoWayAround tries what else proves or sets the password.

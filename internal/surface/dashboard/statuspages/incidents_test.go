@@ -28,15 +28,8 @@ func incidents(v *dashboardtest.Visitor) []store.ListedIncident {
 func TestIncidentFromReportToResolution(t *testing.T) {
 	dashboardtest.OnEachEngine(t, func(s *dashboardtest.Site) {
 		v, website, api := s.WithPage()
-		for _, target := range []string{"a@example.com", "b@example.com"} {
-			n := audience.NewSubscriber{Channel: audience.ChannelEmail, Target: target, Confirmed: true}
-			if target == "b@example.com" {
-				n.Components = []string{api.ID}
-			}
-			if _, err := s.Store.CreateSubscriber(s.Context(), v.Actor(), "acme", n, nil); err != nil {
-				s.Fatal(err)
-			}
-		}
+		subscribe(v, "a@example.com")
+		subscribe(v, "b@example.com", api.ID)
 		v.Wants(v.Get("/admin/incidents"), http.StatusOK, "No incident was reported")
 		page := v.Wants(v.Get("/admin/incidents/new"), http.StatusOK, "Website", "API", "Not affected")
 		fields := []string{
@@ -65,18 +58,7 @@ func TestIncidentFromReportToResolution(t *testing.T) {
 		v.Wants(v.Get("/admin/incidents"), http.StatusOK, "Payments are slow", "We know.", "Acme", "Investigating")
 		v.Wants(v.Get("/admin"), http.StatusOK, "Payments are slow", path)
 
-		update := []string{
-			"seen", screen.Hidden("seen"), "message", "Found it.", "state", "identified", "status." + website.ID,
-			"degraded_performance", "status." + api.ID, "major_outage",
-		}
-		v.Wants(v.Post(path, append(update, "action", "preview")...), http.StatusOK, "Found it.",
-			"2 people by e-mail will be notified.")
-		v.Wants(v.Post(path, append(update, "action", "update")...), http.StatusSeeOther, path)
-		v.Wants(v.Post(path, append(update, "action", "update")...), http.StatusSeeOther, path) // a second click
-		screen = v.Wants(v.Get(path), http.StatusOK, "Found it.", "Identified", "Critical impact")
-		if strings.Count(screen.Text, "<p>Found it.</p>") != 1 {
-			s.Error("the update was posted twice")
-		}
+		screen = postUpdate(v, path, screen, website.ID, api.ID)
 		v.Wants(v.Post(path+"/edit", "seen", screen.Hidden("seen"), "title", "Payments fail", "impact", "major"),
 			http.StatusSeeOther, path)
 		screen = v.Wants(v.Get(path), http.StatusOK, "Payments fail", "Major impact", "changed impact, title")
@@ -89,6 +71,36 @@ func TestIncidentFromReportToResolution(t *testing.T) {
 		v.Wants(v.Post(path+"/delete", "confirm", "yes"), http.StatusSeeOther, "/admin/incidents")
 		v.Wants(v.Get(path), http.StatusNotFound)
 	})
+}
+
+func subscribe(v *dashboardtest.Visitor, email string, components ...string) {
+	v.Helper()
+	n := audience.NewSubscriber{
+		Channel: audience.ChannelEmail, Target: email, Confirmed: true, Components: components,
+	}
+	if _, err := v.Store.CreateSubscriber(v.Context(), v.Actor(), "acme", n, nil); err != nil {
+		v.Fatal(err)
+	}
+}
+
+// postUpdate posts an update of an incident after a preview, and returns the screen with it.
+func postUpdate(
+	v *dashboardtest.Visitor, path string, screen dashboardtest.Answer, website, api string,
+) dashboardtest.Answer {
+	v.Helper()
+	update := []string{
+		"seen", screen.Hidden("seen"), "message", "Found it.", "state", "identified", "status." + website,
+		"degraded_performance", "status." + api, "major_outage",
+	}
+	v.Wants(v.Post(path, append(update, "action", "preview")...), http.StatusOK, "Found it.",
+		"2 people by e-mail will be notified.")
+	v.Wants(v.Post(path, append(update, "action", "update")...), http.StatusSeeOther, path)
+	v.Wants(v.Post(path, append(update, "action", "update")...), http.StatusSeeOther, path) // a second click
+	screen = v.Wants(v.Get(path), http.StatusOK, "Found it.", "Identified", "Critical impact")
+	if strings.Count(screen.Text, "<p>Found it.</p>") != 1 {
+		v.Error("the update was posted twice")
+	}
+	return screen
 }
 
 // TestUpdateAfterAPreviewShowsWhatOthersPosted: a preview and a refused form do not count as a look at what others have

@@ -26,74 +26,12 @@ func maintenances(v *dashboardtest.Visitor) []store.ListedMaintenance {
 func TestMaintenanceFromPlanToEnd(t *testing.T) {
 	dashboardtest.OnEachEngine(t, func(s *dashboardtest.Site) {
 		v, website, api := s.WithPage()
-		if _, err := s.Store.ChangePage(
-			s.Context(), v.Actor(), "acme", resource.Page.From(statuspage.Page{TimeZone: "Europe/Berlin"}),
-		); err != nil {
-			s.Fatal(err)
-		}
-		page := v.Wants(v.Get("/admin/maintenances/new"), http.StatusOK, "Website", "Europe/Berlin", "1 day before")
-		berlin, err := time.LoadLocation("Europe/Berlin")
-		if err != nil {
-			s.Fatal(err)
-		}
-		begin := time.Date(time.Now().Year()+1, 7, 1, 22, 0, 0, 0, berlin)
-		fields := []string{
-			"page", "acme", "id", page.Hidden("id"), "title", "New disks", "scheduled_for",
-			begin.Format(frame.ClockLayout),
-			"scheduled_until", begin.Add(time.Hour).Format(frame.ClockLayout), "components", website.ID,
-			"remind_before", "3600", "message", "We **replace** disks.",
-		}
-		v.Wants(v.Post("/admin/maintenances/new", append(fields, "action", "preview")...), http.StatusOK,
-			"We <strong>replace</strong> disks.", "No subscriber will be notified.", "checked")
-		if len(maintenances(v)) != 0 {
-			s.Error("the preview planned a maintenance")
-		}
-		path := v.Wants(v.Post("/admin/maintenances/new", append(fields, "action", "publish")...), http.StatusSeeOther,
-			"/admin/maintenances/mnt_").Header.Get("Location")
-		// a second click
-		v.Wants(v.Post("/admin/maintenances/new", append(fields, "action", "publish")...), http.StatusSeeOther, path)
-		all := maintenances(v)
-		if len(all) != 1 || !all[0].ScheduledFor.Equal(begin) || all[0].RemindBefore != time.Hour {
-			s.Fatalf("maintenances: %+v", all)
-		}
+		path, begin := planMaintenance(v, website.ID)
 		v.Wants(v.Get("/admin/maintenances"), http.StatusOK, "New disks", "Scheduled", "Acme")
 		screen := v.Wants(v.Get(path), http.StatusOK, "We <strong>replace</strong> disks.",
 			"Ada Lovelace</strong> planned the maintenance", begin.Format(frame.ClockLayout))
-
-		edit := []string{
-			"seen", screen.Hidden("seen"), "title", "Newer disks", "scheduled_for", begin.Format(frame.ClockLayout),
-			"scheduled_until", begin.Add(2 * time.Hour).Format(frame.ClockLayout), "components", website.ID,
-			"components", api.ID, "remind_before", "0",
-		}
-		v.Wants(v.Post(path+"/edit", edit...), http.StatusSeeOther, path)
-		v.Wants(v.Post(path+"/edit", edit...), http.StatusConflict, "changed while you were writing", "Newer disks")
-		if m := maintenances(v)[0]; m.Title != "Newer disks" || !m.ScheduledUntil.Equal(begin.Add(2*time.Hour)) ||
-			m.RemindBefore != 0 {
-			s.Errorf("edited: %+v", m)
-		}
-		late, seen := screen.Hidden("seen"), v.Get(path).Hidden("seen")
-		v.Wants(v.Post(path+"/edit", "seen", seen, "title", "Disks", "scheduled_for", "soon"),
-			http.StatusUnprocessableEntity, `value="soon"`)
-		v.Wants(v.Post(path+"/edit", "seen", late, "title", "Disks", "scheduled_for", "soon"), http.StatusConflict,
-			"changed while you were writing")
-		v.Wants(v.Post(path, "seen", late, "message", "my text", "state", "in_progress"), http.StatusConflict,
-			"my text</textarea>")
-		screen = v.Get(path)
-		v.Wants(v.Post(path, "seen", screen.Hidden("seen"), "message", " ", "state", "scheduled"),
-			http.StatusUnprocessableEntity, "This field is required.")
-		v.Wants(v.Post(path, "seen", screen.Hidden("seen"), "message", "We **begin**.", "state", "in_progress",
-			"action", "preview"), http.StatusOK, "We <strong>begin</strong>.", "No subscriber will be notified.",
-			`id="preview"`, `value="preview" formaction="`+path+`#preview" tabindex="-1"`)
-		if m := maintenances(v)[0]; m.State != statuspage.MaintenanceScheduled {
-			s.Errorf("the preview began the maintenance: %s", m.State)
-		}
-		begun := []string{"seen", screen.Hidden("seen"), "message", "We begin.", "state", "in_progress"}
-		v.Wants(v.Post(path, begun...), http.StatusSeeOther, path)
-		v.Wants(v.Post(path, begun...), http.StatusSeeOther, path) // a second click
-		screen = v.Wants(v.Get(path), http.StatusOK, "We begin.", "In progress", "API")
-		if strings.Count(screen.Text, "<p>We begin.</p>") != 1 {
-			s.Error("the update was posted twice")
-		}
+		editMaintenance(v, path, screen, begin, website.ID, api.ID)
+		screen = beginMaintenance(v, path)
 		v.Wants(v.Get("/admin"), http.StatusOK, path)
 		v.Wants(v.Get("/admin/"), http.StatusSeeOther, "/admin")
 		ended := []string{"seen", screen.Hidden("seen"), "message", " ", "state", "completed"} // needs no message
@@ -108,6 +46,88 @@ func TestMaintenanceFromPlanToEnd(t *testing.T) {
 		v.Wants(v.Post(path+"/delete", "confirm", "yes"), http.StatusSeeOther, "/admin/maintenances")
 		v.Wants(v.Get(path), http.StatusNotFound)
 	})
+}
+
+// planMaintenance plans maintenance of a component in Berlin after a preview, and returns its path and when it begins.
+func planMaintenance(v *dashboardtest.Visitor, website string) (path string, begin time.Time) {
+	v.Helper()
+	inBerlin := resource.Page.From(statuspage.Page{TimeZone: "Europe/Berlin"})
+	if _, err := v.Store.ChangePage(v.Context(), v.Actor(), "acme", inBerlin); err != nil {
+		v.Fatal(err)
+	}
+	page := v.Wants(v.Get("/admin/maintenances/new"), http.StatusOK, "Website", "Europe/Berlin", "1 day before")
+	berlin, err := time.LoadLocation("Europe/Berlin")
+	if err != nil {
+		v.Fatal(err)
+	}
+	begin = time.Date(time.Now().Year()+1, 7, 1, 22, 0, 0, 0, berlin)
+	fields := []string{
+		"page", "acme", "id", page.Hidden("id"), "title", "New disks", "scheduled_for",
+		begin.Format(frame.ClockLayout),
+		"scheduled_until", begin.Add(time.Hour).Format(frame.ClockLayout), "components", website,
+		"remind_before", "3600", "message", "We **replace** disks.",
+	}
+	v.Wants(v.Post("/admin/maintenances/new", append(fields, "action", "preview")...), http.StatusOK,
+		"We <strong>replace</strong> disks.", "No subscriber will be notified.", "checked")
+	if len(maintenances(v)) != 0 {
+		v.Error("the preview planned a maintenance")
+	}
+	path = v.Wants(v.Post("/admin/maintenances/new", append(fields, "action", "publish")...), http.StatusSeeOther,
+		"/admin/maintenances/mnt_").Header.Get("Location")
+	// A second click plans nothing more.
+	v.Wants(v.Post("/admin/maintenances/new", append(fields, "action", "publish")...), http.StatusSeeOther, path)
+	all := maintenances(v)
+	if len(all) != 1 || !all[0].ScheduledFor.Equal(begin) || all[0].RemindBefore != time.Hour {
+		v.Fatalf("maintenances: %+v", all)
+	}
+	return path, begin
+}
+
+// editMaintenance edits maintenance, and sends forms that are older than the change.
+func editMaintenance(
+	v *dashboardtest.Visitor, path string, screen dashboardtest.Answer, begin time.Time, website, api string,
+) {
+	v.Helper()
+	edit := []string{
+		"seen", screen.Hidden("seen"), "title", "Newer disks", "scheduled_for", begin.Format(frame.ClockLayout),
+		"scheduled_until", begin.Add(2 * time.Hour).Format(frame.ClockLayout), "components", website,
+		"components", api, "remind_before", "0",
+	}
+	v.Wants(v.Post(path+"/edit", edit...), http.StatusSeeOther, path)
+	v.Wants(v.Post(path+"/edit", edit...), http.StatusConflict, "changed while you were writing", "Newer disks")
+	if m := maintenances(v)[0]; m.Title != "Newer disks" || !m.ScheduledUntil.Equal(begin.Add(2*time.Hour)) ||
+		m.RemindBefore != 0 {
+		v.Errorf("edited: %+v", m)
+	}
+	late, seen := screen.Hidden("seen"), v.Get(path).Hidden("seen")
+	v.Wants(v.Post(path+"/edit", "seen", seen, "title", "Disks", "scheduled_for", "soon"),
+		http.StatusUnprocessableEntity, `value="soon"`)
+	v.Wants(v.Post(path+"/edit", "seen", late, "title", "Disks", "scheduled_for", "soon"), http.StatusConflict,
+		"changed while you were writing")
+	v.Wants(v.Post(path, "seen", late, "message", "my text", "state", "in_progress"), http.StatusConflict,
+		"my text</textarea>")
+}
+
+// beginMaintenance begins maintenance after a preview, and returns its screen.
+func beginMaintenance(v *dashboardtest.Visitor, path string) dashboardtest.Answer {
+	v.Helper()
+	screen := v.Get(path)
+	v.Wants(v.Post(path, "seen", screen.Hidden("seen"), "message", " ", "state", "scheduled"),
+		http.StatusUnprocessableEntity, "This field is required.")
+	v.Wants(v.Post(path, "seen", screen.Hidden("seen"), "message", "We **begin**.", "state", "in_progress",
+		"action", "preview"), http.StatusOK, "We <strong>begin</strong>.", "No subscriber will be notified.",
+		`id="preview"`, `value="preview" formaction="`+path+`#preview" tabindex="-1"`)
+	if m := maintenances(v)[0]; m.State != statuspage.MaintenanceScheduled {
+		v.Errorf("the preview began the maintenance: %s", m.State)
+	}
+	begun := []string{"seen", screen.Hidden("seen"), "message", "We begin.", "state", "in_progress"}
+	v.Wants(v.Post(path, begun...), http.StatusSeeOther, path)
+	v.Wants(v.Post(path, begun...), http.StatusSeeOther, path) // a second click
+	screen = v.Wants(v.Get(path), http.StatusOK, "We begin.", "In progress", "API")
+	if strings.Count(screen.Text, "<p>We begin.</p>") != 1 {
+		v.Error("the update was posted twice")
+	}
+	return screen
 }
 
 // TestTimesOfAMaintenance: times that cannot be are refused beside their fields, and what was typed is kept.

@@ -15,21 +15,8 @@ import (
 func TestPageAccess(t *testing.T) {
 	dashboardtest.OnEachEngine(t, func(s *dashboardtest.Site) {
 		v := s.Owner()
-		page, err := s.Store.CreatePage(s.Context(), v.Actor(), resource.Page.From(statuspage.Page{
-			Name: "Inside", Slug: "inside", Visibility: statuspage.VisibilityPrivate,
-		}))
-		if err != nil {
-			s.Fatal(err)
-		}
+		now := createPrivatePage(v)
 		const path = "/admin/pages/inside/access"
-		now := func() statuspage.PageAccess {
-			s.Helper()
-			p, err := s.Store.Page(s.Context(), v.Actor(), page.Slug)
-			if err != nil {
-				s.Fatal(err)
-			}
-			return p.Access
-		}
 		first := v.Wants(v.Get(path), 200, "For everybody else it does not exist.", "There is no password.",
 			"There is no link.")
 		tag := dashboardtest.TagIn(t, first)
@@ -56,6 +43,36 @@ func TestPageAccess(t *testing.T) {
 		if a := now(); !a.Members {
 			t.Error("an old form has changed the access")
 		}
+		v.Wants(v.Post(path, "tag", tag, "change", "dance"), 404)
+	})
+}
+
+// createPrivatePage creates the page inside, and returns a function that returns its access.
+func createPrivatePage(v *dashboardtest.Visitor) (access func() statuspage.PageAccess) {
+	v.Helper()
+	page, err := v.Store.CreatePage(v.Context(), v.Actor(), resource.Page.From(statuspage.Page{
+		Name: "Inside", Slug: "inside", Visibility: statuspage.VisibilityPrivate,
+	}))
+	if err != nil {
+		v.Fatal(err)
+	}
+	return func() statuspage.PageAccess {
+		v.Helper()
+		p, err := v.Store.Page(v.Context(), v.Actor(), page.Slug)
+		if err != nil {
+			v.Fatal(err)
+		}
+		return p.Access
+	}
+}
+
+func TestPasswordAndLinkOfPage(t *testing.T) {
+	dashboardtest.OnEachEngine(t, func(s *dashboardtest.Site) {
+		v := s.Owner()
+		now := createPrivatePage(v)
+		const path = "/admin/pages/inside/access"
+		tag := dashboardtest.TagIn(t, v.Get(path))
+		v.Wants(v.Post(path, "tag", tag, "change", "who", "members", "true", "networks", "192.0.2.7"), 303)
 		tag = dashboardtest.TagIn(t, v.Wants(v.Get(path), 200, "asked to sign in", "192.0.2.7/32"))
 		v.Wants(v.Post(path, "tag", tag, "change", "password", "password", "short"), 422, "at least 12 characters",
 			"192.0.2.7/32")
@@ -77,7 +94,16 @@ func TestPageAccess(t *testing.T) {
 		if a := now(); a.PasswordHash != "" || a.LinkHash != "" {
 			t.Errorf("the access is %+v", a)
 		}
-		v.Wants(v.Post(path, "tag", tag, "change", "dance"), 404)
+	})
+}
+
+func TestWhoSeesPageAccess(t *testing.T) {
+	dashboardtest.OnEachEngine(t, func(s *dashboardtest.Site) {
+		v := s.Owner()
+		createPrivatePage(v)
+		const path = "/admin/pages/inside/access"
+		tag := dashboardtest.TagIn(t, v.Get(path))
+		v.Wants(v.Post(path, "tag", tag, "change", "who", "members", "true", "networks", "10.0.0.0/8"), 303)
 		v.Wants(v.Get("/admin/visit/inside"), 303, "/status/inside")
 		v.Wants(v.Get("/admin/visit/%2F%2Fevil.example"), 404)
 		editor, viewer := s.Member(v, kernel.RoleEditor), s.Member(v, kernel.RoleViewer)

@@ -112,13 +112,7 @@ func TestPageSettings(t *testing.T) {
 		v := s.Owner()
 		v.Post("/admin/pages", "name", "Acme", "slug", "acme")
 		const path = "/admin/pages/acme"
-		page := func(slug string) statuspage.Page {
-			p, err := s.Store.Page(s.Context(), v.Actor(), slug)
-			if err != nil {
-				s.Fatal(err)
-			}
-			return p
-		}
+		page := func(slug string) statuspage.Page { return pageOf(v, slug) }
 		first := v.Wants(v.Get(path), http.StatusOK, `value="Acme"`)
 		before := page("acme")
 		v.Wants(fill(v, first, path), http.StatusSeeOther, path+"?saved")
@@ -138,8 +132,31 @@ func TestPageSettings(t *testing.T) {
 			s.Errorf("the page is %+v", p)
 		}
 		v.Wants(v.Get(path+"?saved"), http.StatusOK, "Saved.", "#ffdd00 becomes", `value="mailto:a@example.com"`)
+		v.Wants(fill(v, v.Get(path), path, "slug", "acme-cloud", "footer_links.0.label", "", "footer_links.0.url", ""),
+			http.StatusSeeOther, "/admin/pages/acme-cloud?saved")
+		if len(page("acme-cloud").Footer) != 0 {
+			s.Error("an empty row of the footer is no removal")
+		}
+	})
+}
 
-		// A style sheet, and the languages that visitors are offered.
+// pageOf returns a page as it is saved.
+func pageOf(v *dashboardtest.Visitor, slug string) statuspage.Page {
+	v.Helper()
+	p, err := v.Store.Page(v.Context(), v.Actor(), slug)
+	if err != nil {
+		v.Fatal(err)
+	}
+	return p
+}
+
+// TestLanguagesAndStyleOfPage sets a style sheet, and the languages that visitors are offered.
+func TestLanguagesAndStyleOfPage(t *testing.T) {
+	dashboardtest.OnEachEngine(t, func(s *dashboardtest.Site) {
+		v := s.Owner()
+		v.Post("/admin/pages", "name", "Acme Cloud", "slug", "acme")
+		const path = "/admin/pages/acme"
+		page := func(slug string) statuspage.Page { return pageOf(v, slug) }
 		current := formOf(v, v.Get(path), path)
 		v.Wants(v.Post(path, "languages", "", "custom_css", "a {", "tag", current["tag"]),
 			http.StatusUnprocessableEntity, "Choose at least one language.", "a {", "is not complete")
@@ -152,6 +169,18 @@ func TestPageSettings(t *testing.T) {
 		}
 		v.Wants(v.Get(path), http.StatusOK, `name="languages.de" value="true" checked`,
 			`name="languages.en" value="true">`, ".top { color: red }")
+	})
+}
+
+// TestConflictsOfPageSettings sends forms that are older than a change.
+func TestConflictsOfPageSettings(t *testing.T) {
+	dashboardtest.OnEachEngine(t, func(s *dashboardtest.Site) {
+		v := s.Owner()
+		v.Post("/admin/pages", "name", "Acme", "slug", "acme")
+		const path = "/admin/pages/acme"
+		page := func(slug string) statuspage.Page { return pageOf(v, slug) }
+		first := v.Get(path)
+		v.Wants(fill(v, first, path, "name", "Acme Cloud"), http.StatusSeeOther)
 
 		// The first form is older than the change.
 		v.Wants(fill(v, first, path, "name", "Acme Inc"), http.StatusConflict, `value="Acme Inc"`,
@@ -163,21 +192,21 @@ func TestPageSettings(t *testing.T) {
 			"Still typed"), http.StatusUnprocessableEntity,
 			"This must be a colour", "name of a time zone", "http, https or mailto", `value="Still typed"`)
 		old := v.Get(path)
-		if _, err := s.Store.ChangePage(
-			s.Context(), v.Actor(), "acme", resource.Page.From(statuspage.Page{Name: "Of another"}),
-		); err != nil {
+		other := resource.Page.From(statuspage.Page{Name: "Of another"})
+		if _, err := s.Store.ChangePage(s.Context(), v.Actor(), "acme", other); err != nil {
 			s.Fatal(err)
 		}
 		late := v.Wants(fill(v, old, path, "accent", "red"), http.StatusConflict, "“Of another” meanwhile")
 		refused := v.Wants(fill(v, late, path), http.StatusUnprocessableEntity, "This must be a colour")
 		v.Wants(fill(v, refused, path, "accent", "", "name", "Acme Cloud"), http.StatusSeeOther)
 		v.Wants(fill(v, v.Get(path), path, "language", "xx"), http.StatusUnprocessableEntity, "This must be one of")
-		v.Wants(fill(v, v.Get(path), path, "slug", "acme-cloud", "footer_links.0.label", "", "footer_links.0.url", ""),
-			http.StatusSeeOther, "/admin/pages/acme-cloud?saved")
-		if len(page("acme-cloud").Footer) != 0 {
-			s.Error("an empty row of the footer is no removal")
-		}
+	})
+}
 
+func TestPageIsDeleted(t *testing.T) {
+	dashboardtest.OnEachEngine(t, func(s *dashboardtest.Site) {
+		v := s.Owner()
+		v.Post("/admin/pages", "name", "Acme Cloud", "slug", "acme-cloud")
 		v.Wants(fill(v, v.Get("/admin/pages/acme-cloud"), "/admin/pages/acme-cloud/delete", "confirm", "acme"),
 			http.StatusUnprocessableEntity, "Nothing was deleted")
 		v.Wants(fill(v, v.Get("/admin/pages/acme-cloud"), "/admin/pages/acme-cloud/delete", "confirm", "acme-cloud"),
@@ -250,74 +279,107 @@ func TestPageDomain(t *testing.T) {
 	})
 }
 
-func TestPageComponents(t *testing.T) {
-	dashboardtest.OnEachEngine(t, func(s *dashboardtest.Site) {
-		v := s.Owner()
-		v.Post("/admin/pages", "name", "Acme", "slug", "acme")
-		const path = "/admin/pages/acme/components"
-		v.Wants(v.Get(path), http.StatusOK, "no components yet")
-		v.Wants(v.Post(path, "name", "", "group", ""), http.StatusUnprocessableEntity, "This field is required.")
-		v.Wants(v.Post("/admin/pages/acme/groups", "name", ""), http.StatusUnprocessableEntity,
-			"This field is required.")
-		for _, name := range []string{"API", "Website", "Mail"} {
-			v.Wants(fill(v, v.Get(path), path, "name", name), http.StatusSeeOther, path)
-		}
-		v.Wants(v.Post("/admin/pages/acme/groups", "name", "Europe"), http.StatusSeeOther, path)
-		v.Wants(v.Post("/admin/pages/acme/groups", "name", "Asia"), http.StatusSeeOther, path)
-		components := func() []statuspage.Component {
-			all, _, err := s.Store.Components().List(s.Context(), v.Actor(), "acme", store.Filter{}, frame.ListAll)
-			if err != nil {
-				s.Fatal(err)
-			}
-			return all
-		}
-		groups, _, err := s.Store.Groups().List(s.Context(), v.Actor(), "acme", store.Filter{}, frame.ListAll)
-		if err != nil || len(groups) != 2 {
-			s.Fatalf("groups %+v, %v", groups, err)
-		}
-		website := path + "/" + components()[1].ID
+// componentsPath is the screen of the components of the page acme.
+const componentsPath = "/admin/pages/acme/components"
 
-		// The order.
-		screen := v.Wants(v.Post(website+"/move", "by", "up"), http.StatusSeeOther, path)
+// componentsOfPage are the components and groups of a page, which an owner changes.
+type componentsOfPage struct {
+	*dashboardtest.Visitor
+	website string // path of the screen of a component
+	groups  []statuspage.Group
+}
+
+// newComponents creates the page acme with the components API, Website and Mail, and the groups Europe and Asia.
+func newComponents(s *dashboardtest.Site) *componentsOfPage {
+	s.Helper()
+	v, path := s.Owner(), componentsPath
+	v.Post("/admin/pages", "name", "Acme", "slug", "acme")
+	v.Wants(v.Get(path), http.StatusOK, "no components yet")
+	v.Wants(v.Post(path, "name", "", "group", ""), http.StatusUnprocessableEntity, "This field is required.")
+	v.Wants(v.Post("/admin/pages/acme/groups", "name", ""), http.StatusUnprocessableEntity,
+		"This field is required.")
+	for _, name := range []string{"API", "Website", "Mail"} {
+		v.Wants(fill(v, v.Get(path), path, "name", name), http.StatusSeeOther, path)
+	}
+	v.Wants(v.Post("/admin/pages/acme/groups", "name", "Europe"), http.StatusSeeOther, path)
+	v.Wants(v.Post("/admin/pages/acme/groups", "name", "Asia"), http.StatusSeeOther, path)
+	c := &componentsOfPage{Visitor: v}
+	var err error
+	c.groups, _, err = v.Store.Groups().List(v.Context(), v.Actor(), "acme", store.Filter{}, frame.ListAll)
+	if err != nil || len(c.groups) != 2 {
+		v.Fatalf("groups %+v, %v", c.groups, err)
+	}
+	c.website = path + "/" + c.components()[1].ID
+	return c
+}
+
+func (c *componentsOfPage) components() []statuspage.Component {
+	c.Helper()
+	all, _, err := c.Store.Components().List(c.Context(), c.Actor(), "acme", store.Filter{}, frame.ListAll)
+	if err != nil {
+		c.Fatal(err)
+	}
+	return all
+}
+
+func TestOrderOfComponents(t *testing.T) {
+	dashboardtest.OnEachEngine(t, func(s *dashboardtest.Site) {
+		c := newComponents(s)
+		v, path := c.Visitor, componentsPath
+		screen := v.Wants(v.Post(c.website+"/move", "by", "up"), http.StatusSeeOther, path)
 		v.Wants(v.Get(screen.Header.Get("Location")), http.StatusOK, "autofocus")
-		if all := components(); all[0].Name != "Website" || all[1].Name != "API" || all[2].Name != "Mail" {
+		if all := c.components(); all[0].Name != "Website" || all[1].Name != "API" || all[2].Name != "Mail" {
 			s.Errorf("the order is %+v", all)
 		}
-		v.Wants(v.Post(website+"/move", "by", "sideways"), http.StatusBadRequest, "Nothing was moved")
-		v.Wants(v.Post("/admin/pages/acme/groups/"+groups[1].ID+"/move", "by", "up"), http.StatusSeeOther, path)
+		v.Wants(v.Post(c.website+"/move", "by", "sideways"), http.StatusBadRequest, "Nothing was moved")
+		v.Wants(v.Post("/admin/pages/acme/groups/"+c.groups[1].ID+"/move", "by", "up"), http.StatusSeeOther, path)
 		if body := v.Get(path).Text; strings.Index(body, ">Asia<") > strings.Index(body, ">Europe<") {
 			s.Error("the group has not moved")
 		}
+	})
+}
 
-		// The status by hand, and the fields.
-		v.Wants(fill(v, v.Get(path), website+"/status", "status", "major_outage"), http.StatusSeeOther, path)
-		v.Wants(v.Post(website+"/status", "status", "bad"), http.StatusUnprocessableEntity, "The status must be one of")
-		first := v.Wants(v.Get(website), http.StatusOK, "Visitors and subscribers do not learn")
-		v.Wants(fill(v, first, website, "name", "Site", "description", "a\r\nb", "group", groups[0].ID, "hidden",
+// TestComponentIsEdited sets the status of a component by hand, and its fields.
+func TestComponentIsEdited(t *testing.T) {
+	dashboardtest.OnEachEngine(t, func(s *dashboardtest.Site) {
+		c := newComponents(s)
+		v, path := c.Visitor, componentsPath
+		v.Wants(fill(v, v.Get(path), c.website+"/status", "status", "major_outage"), http.StatusSeeOther, path)
+		v.Wants(v.Post(c.website+"/status", "status", "bad"), http.StatusUnprocessableEntity,
+			"The status must be one of")
+		first := v.Wants(v.Get(c.website), http.StatusOK, "Visitors and subscribers do not learn")
+		v.Wants(fill(v, first, c.website, "name", "Site", "description", "a\r\nb", "group", c.groups[0].ID, "hidden",
 			"true", "slug", "site"), http.StatusSeeOther, path)
-		c := components()[0]
-		if c.Name != "Site" || c.Description == nil || *c.Description != "a\nb" || c.GroupID != groups[0].ID ||
-			!c.Hidden || c.Slug != "site" || c.Status() != kernel.StatusMajorOutage {
-			s.Errorf("the component is %+v", c)
+		saved := c.components()[1]
+		if saved.Name != "Site" || saved.Description == nil || *saved.Description != "a\nb" ||
+			saved.GroupID != c.groups[0].ID ||
+			!saved.Hidden || saved.Slug != "site" || saved.Status() != kernel.StatusMajorOutage {
+			s.Errorf("the component is %+v", saved)
 		}
-		v.Wants(v.Get(website), http.StatusOK, "To show one is to show its past")
-		v.Wants(fill(v, first, website, "name", "Home"), http.StatusConflict, "“Site” meanwhile", `value="Home"`)
-		v.Wants(fill(v, v.Get(website), website, "name", ""), http.StatusUnprocessableEntity, "This field is required.")
-		v.Wants(fill(v, v.Get("/admin/pages/acme/groups/"+groups[0].ID), "/admin/pages/acme/groups/"+groups[0].ID,
+		v.Wants(v.Get(c.website), http.StatusOK, "To show one is to show its past")
+		v.Wants(fill(v, first, c.website, "name", "Home"), http.StatusConflict, "“Site” meanwhile", `value="Home"`)
+		v.Wants(fill(v, v.Get(c.website), c.website, "name", ""), http.StatusUnprocessableEntity,
+			"This field is required.")
+		v.Wants(fill(v, v.Get("/admin/pages/acme/groups/"+c.groups[0].ID), "/admin/pages/acme/groups/"+c.groups[0].ID,
 			"name", "EU", "slug", "eu"), http.StatusSeeOther, path)
-		if g, err := s.Store.Groups().Get(s.Context(), v.Actor(), "acme", "eu"); err != nil || g.ID != groups[0].ID {
+		if g, err := s.Store.Groups().Get(s.Context(), v.Actor(), "acme", "eu"); err != nil || g.ID != c.groups[0].ID {
 			s.Errorf("the slug of the group: %v", err)
 		}
 		v.Wants(v.Get(path), http.StatusOK, ">EU<", "hidden")
+	})
+}
 
-		// The end.
-		v.Wants(v.Post("/admin/pages/acme/groups/"+groups[0].ID+"/delete"), http.StatusSeeOther, path)
-		v.Wants(v.Post(website+"/delete"), http.StatusSeeOther, path)
-		if all := components(); len(all) != 2 {
+func TestComponentIsDeleted(t *testing.T) {
+	dashboardtest.OnEachEngine(t, func(s *dashboardtest.Site) {
+		c := newComponents(s)
+		v, path := c.Visitor, componentsPath
+		v.Wants(v.Post("/admin/pages/acme/groups/"+c.groups[0].ID+"/delete"), http.StatusSeeOther, path)
+		v.Wants(v.Post(c.website+"/delete"), http.StatusSeeOther, path)
+		if all := c.components(); len(all) != 2 {
 			s.Errorf("components %+v", all)
 		}
-		v.Wants(v.Get(website), http.StatusNotFound)
-		v.Wants(v.Get("/admin/pages/acme/groups/"+groups[0].ID), http.StatusNotFound)
+		v.Wants(v.Get(c.website), http.StatusNotFound)
+		v.Wants(v.Get("/admin/pages/acme/groups/"+c.groups[0].ID), http.StatusNotFound)
 	})
 }
 

@@ -16,16 +16,12 @@ import (
 	"github.com/allswell/allswell/internal/surface/dashboard/subscribers"
 )
 
-// TestSubscribers finds, adds, tests, resumes and removes subscribers of a page.
-func TestSubscribers(t *testing.T) {
+// TestSubscribersAreAdded adds subscribers on the screen of a page.
+func TestSubscribersAreAdded(t *testing.T) {
 	dashboardtest.OnEachEngine(t, func(s *dashboardtest.Site) {
 		v := s.Owner()
-		if _, err := s.Store.CreatePage(
-			s.Context(), v.Actor(), resource.Page.From(statuspage.Page{Name: "Acme", Slug: "acme"}),
-		); err != nil {
-			s.Fatal(err)
-		}
-		const path = "/admin/pages/acme/subscribers"
+		createPage(v)
+		const path = subscribersPath
 		v.Wants(v.Get(path), 200, "Nobody has subscribed yet")
 		v.Wants(v.Post(path, "channel", "email", "target", "Ada <ada>", "confirmed", "true"), 422, "Ada &lt;ada&gt;",
 			`aria-invalid="true"`)
@@ -41,6 +37,35 @@ func TestSubscribers(t *testing.T) {
 		if secret := regexp.MustCompile(`whsec_[A-Za-z0-9+/=&]+`).FindString(made.Text); secret == "" {
 			t.Error("no secret")
 		}
+	})
+}
+
+// subscribersPath is the screen of the subscribers of the page acme.
+const subscribersPath = "/admin/pages/acme/subscribers"
+
+func createPage(v *dashboardtest.Visitor) {
+	v.Helper()
+	acme := resource.Page.From(statuspage.Page{Name: "Acme", Slug: "acme"})
+	if _, err := v.Store.CreatePage(v.Context(), v.Actor(), acme); err != nil {
+		v.Fatal(err)
+	}
+}
+
+// createSubscribers adds Ada, Grace, who has not confirmed, and a webhook.
+func createSubscribers(v *dashboardtest.Visitor) {
+	v.Helper()
+	v.Wants(v.Post(subscribersPath, "channel", "email", "target", "ada@example.com", "confirmed", "true"), 303)
+	v.Wants(v.Post(subscribersPath, "channel", "email", "target", "grace@example.com", "confirmed", "false"), 303)
+	v.Wants(v.Post(subscribersPath, "channel", "webhook", "target", "https://hooks.example.com/status", "confirmed",
+		"false"), 201)
+}
+
+func TestSubscribersAreListedAndExported(t *testing.T) {
+	dashboardtest.OnEachEngine(t, func(s *dashboardtest.Site) {
+		v := s.Owner()
+		createPage(v)
+		createSubscribers(v)
+		const path = subscribersPath
 		for query, want := range map[string][3]bool{
 			"": {true, true, true}, "?search=ADA%40": {true, false, false}, "?state=unconfirmed": {false, true, false},
 			"?in=webhook":      {false, false, true},
@@ -63,8 +88,16 @@ func TestSubscribers(t *testing.T) {
 			t.Errorf("the export: %v %s", h, export.Text)
 		}
 		v.Wants(v.Get("/admin/audit?action=export"), 200, "downloaded", "Acme")
-		ada := subscriber(s, v, "ada@example.com")
-		row := fmt.Sprint(path, "/", ada.ID)
+	})
+}
+
+func TestWarningsOfSubscribers(t *testing.T) {
+	dashboardtest.OnEachEngine(t, func(s *dashboardtest.Site) {
+		v := s.Owner()
+		createPage(v)
+		createSubscribers(v)
+		const path = subscribersPath
+		row := fmt.Sprint(path, "/", subscriber(s, v, "ada@example.com").ID)
 		hook := fmt.Sprint(path, "/", subscriber(s, v, "https://hooks.example.com/status").ID)
 		v.Wants(v.Get(hook+"?back=search%3Dhooks"), 200, "Warnings of monitors", `name="back" value="search=hooks"`,
 			`href="`+path+`?search=hooks"`)
@@ -81,41 +114,54 @@ func TestSubscribers(t *testing.T) {
 		if !subscriber(s, v, "https://hooks.example.com/on-call").Warnings {
 			t.Error("the webhook is not notified of warnings")
 		}
-		addsWithComponents(v, path)
-		// A test message is a delivery, which the log shows.
+	})
+}
+
+// TestMessageToSubscriber sends a test message, which is a delivery that the log shows. It removes the subscriber.
+func TestMessageToSubscriber(t *testing.T) {
+	dashboardtest.OnEachEngine(t, func(s *dashboardtest.Site) {
+		v := s.Owner()
+		createPage(v)
+		createSubscribers(v)
+		const path = subscribersPath
+		ada := subscriber(s, v, "ada@example.com")
+		row := fmt.Sprint(path, "/", ada.ID)
 		log := v.Wants(v.Post(row+"/test"), 303,
 			"/admin/deliveries?page=acme&subscriber="+ada.ID).Header.Get("Location")
 		v.Wants(v.Get(log), 200, "A test message", "Only messages to", "ada@example.com", "Waiting")
 		v.Wants(v.Post(row+"/test", "back", "search=ada"), 422, "less than a minute ago", `value="ada"`)
 		grace := subscriber(s, v, "grace@example.com")
 		v.Wants(v.Post(path+"/"+grace.ID+"/test"), 422, "unconfirmed gets no messages")
-		if a := v.Wants(
-			v.Get(subscribers.DeliveriesOf("acme", grace.ID)), 200, "grace@example.com", "request to confirm",
-		); strings.Contains(a.Text, "A test message") {
-			t.Error("the deliveries of another subscriber are shown")
-		}
+		v.Lacks(v.Wants(v.Get(subscribers.DeliveriesOf("acme", grace.ID)), 200, "grace@example.com",
+			"request to confirm"), "A test message")
 		v.Wants(v.Post(row+"/resume", "back", "state=active"), 303, "state=active")
 		v.Wants(v.Post(row+"/remove", "back", "next=//evil.example&p=1"), 303, path+"?p=1&saved=")
 		v.Wants(v.Post(row+"/remove"), 404)
 		v.Wants(v.Get(path+"?search=ada"), 200, "No such subscribers")
-		viewer := s.Member(v, kernel.RoleEditor)
-		viewer.Wants(viewer.Get(path), 403)
-		viewer.Wants(viewer.Get(path+"/export"), 403)
-		if a := viewer.Get("/admin/pages/acme/components"); strings.Contains(a.Text, path) {
-			t.Error("an editor is led to the subscribers")
-		}
-		if a := viewer.Wants(
-			viewer.Get(subscribers.DeliveriesOf("acme", grace.ID)), 200, "Only messages to one recipient",
-		); strings.Contains(a.Text, "grace@") {
-			t.Error("an editor sees an address")
-		}
 	})
 }
 
-// addsWithComponents adds subscribers of each kind that are notified about some components only.
-func addsWithComponents(v *dashboardtest.Visitor, path string) {
+func TestEditorsSeeNoAddresses(t *testing.T) {
+	dashboardtest.OnEachEngine(t, func(s *dashboardtest.Site) {
+		v := s.Owner()
+		createPage(v)
+		createSubscribers(v)
+		const path = subscribersPath
+		grace := subscriber(s, v, "grace@example.com")
+		editor := s.Member(v, kernel.RoleEditor)
+		editor.Wants(editor.Get(path), 403)
+		editor.Wants(editor.Get(path+"/export"), 403)
+		if a := editor.Get("/admin/pages/acme/components"); strings.Contains(a.Text, path) {
+			t.Error("an editor is led to the subscribers")
+		}
+		editor.Lacks(editor.Wants(editor.Get(subscribers.DeliveriesOf("acme", grace.ID)), 200,
+			"Only messages to one recipient"), "grace@")
+	})
+}
+
+// createComponents creates four components of the page acme, and returns their ids. The last one is hidden.
+func createComponents(v *dashboardtest.Visitor) (ids []string) {
 	v.Helper()
-	var ids []string
 	for _, name := range []string{"API", "Shop", "Mail", "Search"} {
 		c, err := v.Store.Components().Create(v.Context(), v.Actor(), "acme",
 			resource.Component.From(statuspage.Component{Name: name, Hidden: name == "Search"}))
@@ -124,78 +170,144 @@ func addsWithComponents(v *dashboardtest.Visitor, path string) {
 		}
 		ids = append(ids, c.ID)
 	}
-	box := func(id string) string { return `name="components" value="` + id + `"` }
-	v.Wants(v.Get(path), 200, "Only about these components", box(ids[0]), box(ids[1]))
-	v.Lacks(v.Get(path), box(ids[3]))
-	v.Wants(v.Post(path, "channel", "email", "target", "nobody", "confirmed", "true", "components", ids[1]), 422,
-		box(ids[1])+" checked", box(ids[0])+">")
-	v.Wants(v.Post(path, "channel", "email", "target", "eve@example.com", "confirmed", "true", "components",
-		"cmp_068vq2r4b1ccu5a0d3e1"), 422, "This must be of this page")
-	for target, channel := range map[string]string{
-		"kay@example.com": "email", "https://hooks.example.com/some": "webhook",
-		"https://hooks.slack.com/services/T000/B000/abcdefgh": "slack",
-	} {
-		a := v.Post(path, "channel", channel, "target", target, "confirmed", "true", "components", ids[0], "components",
-			ids[2])
-		if a.StatusCode != 303 && a.StatusCode != 201 {
-			v.Fatalf("%s: %d %s", target, a.StatusCode, a.Text)
-		}
-		got := subscriber(v.Site, v, audience.Channel(channel).Shown(target))
-		if want := slices.Sorted(slices.Values([]string{ids[0], ids[2]})); got.WholePage ||
-			!slices.Equal(slices.Sorted(slices.Values(got.Components)), want) {
-			v.Errorf("%s: %+v", target, got)
-		}
+	return ids
+}
+
+// componentBox is the beginning of a check box for a component.
+func componentBox(id string) string { return `name="components" value="` + id + `"` }
+
+// subscribeKay adds a subscriber of components, and returns the path of the screen.
+func subscribeKay(s *dashboardtest.Site, v *dashboardtest.Visitor, components ...string) string {
+	v.Helper()
+	fields := []string{"channel", "email", "target", "kay@example.com", "confirmed", "true"}
+	for _, id := range components {
+		fields = append(fields, "components", id)
 	}
-	v.Wants(v.Get(path+"?search=kay"), 200, "2 components")
-	kay := path + "/" + subscriber(v.Site, v, "kay@example.com").ID
-	v.Wants(v.Get(kay), 200, box(ids[0])+" checked", box(ids[1])+">", box(ids[2])+" checked")
-	v.Wants(postSubscriber(v, kay, "components", ids[3]), 422, "This must be of this page")
-	v.Wants(postSubscriber(v, kay, "components", ids[1]), 303, path+"?saved=")
-	if got := subscriber(v.Site, v, "kay@example.com"); got.WholePage || !slices.Equal(got.Components, ids[1:2]) {
-		v.Errorf("after the change: %+v", got)
+	v.Wants(v.Post(subscribersPath, fields...), 303)
+	return subscribersPath + "/" + subscriber(s, v, "kay@example.com").ID
+}
+
+// hide hides or shows a component.
+func hide(v *dashboardtest.Visitor, component string, hidden bool) {
+	v.Helper()
+	_, err := v.Store.Components().Change(v.Context(), v.Actor(), "acme", component,
+		func(c *statuspage.Component) error {
+			c.Hidden = hidden
+			return nil
+		}, kernel.Precondition{})
+	if err != nil {
+		v.Fatal(err)
 	}
-	hide := func(hidden bool) {
-		v.Helper()
-		if _, err := v.Store.Components().Change(
-			v.Context(), v.Actor(), "acme", ids[1], func(c *statuspage.Component) error {
-				c.Hidden = hidden
-				return nil
-			}, kernel.Precondition{},
+}
+
+func TestSubscribersOfComponentsAreAdded(t *testing.T) {
+	dashboardtest.OnEachEngine(t, func(s *dashboardtest.Site) {
+		v := s.Owner()
+		createPage(v)
+		ids := createComponents(v)
+		const path = subscribersPath
+		v.Wants(v.Get(path), 200, "Only about these components", componentBox(ids[0]), componentBox(ids[1]))
+		v.Lacks(v.Get(path), componentBox(ids[3]))
+		v.Wants(v.Post(path, "channel", "email", "target", "nobody", "confirmed", "true", "components", ids[1]), 422,
+			componentBox(ids[1])+" checked", componentBox(ids[0])+">")
+		v.Wants(v.Post(path, "channel", "email", "target", "eve@example.com", "confirmed", "true", "components",
+			"cmp_068vq2r4b1ccu5a0d3e1"), 422, "This must be of this page")
+		for target, channel := range map[string]string{
+			"kay@example.com": "email", "https://hooks.example.com/some": "webhook",
+			"https://hooks.slack.com/services/T000/B000/abcdefgh": "slack",
+		} {
+			a := v.Post(path, "channel", channel, "target", target, "confirmed", "true", "components", ids[0],
+				"components",
+				ids[2])
+			if a.StatusCode != 303 && a.StatusCode != 201 {
+				v.Fatalf("%s: %d %s", target, a.StatusCode, a.Text)
+			}
+			got := subscriber(s, v, audience.Channel(channel).Shown(target))
+			if want := slices.Sorted(slices.Values([]string{ids[0], ids[2]})); got.WholePage ||
+				!slices.Equal(slices.Sorted(slices.Values(got.Components)), want) {
+				v.Errorf("%s: %+v", target, got)
+			}
+		}
+	})
+}
+
+func TestComponentsOfSubscriberChange(t *testing.T) {
+	dashboardtest.OnEachEngine(t, func(s *dashboardtest.Site) {
+		v := s.Owner()
+		createPage(v)
+		ids := createComponents(v)
+		const path = subscribersPath
+		kay := subscribeKay(s, v, ids[0], ids[2])
+		v.Wants(v.Get(path+"?search=kay"), 200, "2 components")
+		v.Wants(v.Get(kay), 200, componentBox(ids[0])+" checked", componentBox(ids[1])+">",
+			componentBox(ids[2])+" checked")
+		v.Wants(postSubscriber(v, kay, "components", ids[3]), 422, "This must be of this page")
+		v.Wants(postSubscriber(v, kay, "components", ids[1]), 303, path+"?saved=")
+		if got := subscriber(s, v, "kay@example.com"); got.WholePage || !slices.Equal(got.Components, ids[1:2]) {
+			v.Errorf("after the change: %+v", got)
+		}
+	})
+}
+
+// TestHiddenComponentsOfSubscriberStay hides a component after it was chosen.
+func TestHiddenComponentsOfSubscriberStay(t *testing.T) {
+	dashboardtest.OnEachEngine(t, func(s *dashboardtest.Site) {
+		v := s.Owner()
+		createPage(v)
+		ids := createComponents(v)
+		kay := subscribeKay(s, v, ids[1])
+		hide(v, ids[1], true)
+		v.Wants(v.Get(kay), 200, componentBox(ids[1])+" checked", "Shop (hidden)")
+		v.Wants(postSubscriber(v, kay, "components", ids[1]), 303)
+		v.Wants(postSubscriber(v, kay, "components", ids[0], "components", ids[1]), 303)
+		got := subscriber(s, v, "kay@example.com")
+		if !slices.Equal(slices.Sorted(slices.Values(got.Components)), slices.Sorted(slices.Values(ids[:2]))) {
+			v.Errorf("with a component that was hidden after it was chosen: %+v", got)
+		}
+	})
+}
+
+func TestConflictOfSubscribersComponents(t *testing.T) {
+	dashboardtest.OnEachEngine(t, func(s *dashboardtest.Site) {
+		v := s.Owner()
+		createPage(v)
+		ids := createComponents(v)
+		kay := subscribeKay(s, v, ids[0], ids[1])
+		hide(v, ids[1], true)
+		seen := dashboardtest.TagIn(t, v.Get(kay))
+		v.Wants(postSubscriber(v, kay, "components", ids[1]), 303)
+		conflict := v.Wants(v.Post(kay, "components", ids[0], "tag", seen), 409, "somebody else has changed this",
+			"Somebody else has saved “Shop (hidden)” meanwhile.", componentBox(ids[0])+" checked")
+		v.Wants(v.Post(kay, "components", ids[0]), 409)
+		if got := subscriber(s, v, "kay@example.com"); !slices.Equal(got.Components, ids[1:2]) {
+			v.Errorf("a form of before a change overwrites it: %+v", got)
+		}
+		v.Wants(v.Post(kay, "components", ids[1], "tag", dashboardtest.TagIn(t, conflict)), 303)
+	})
+}
+
+// TestDeletedComponentsOfSubscriber deletes the only component of a subscriber, who must not get everything then.
+func TestDeletedComponentsOfSubscriber(t *testing.T) {
+	dashboardtest.OnEachEngine(t, func(s *dashboardtest.Site) {
+		v := s.Owner()
+		createPage(v)
+		ids := createComponents(v)
+		kay := subscribeKay(s, v, ids[1])
+		if err := v.Store.Components().Delete(
+			v.Context(), v.Actor(), "acme", ids[1], kernel.Precondition{},
 		); err != nil {
 			v.Fatal(err)
 		}
-	}
-	hide(true)
-	v.Wants(v.Get(kay), 200, box(ids[1])+" checked", "Shop (hidden)")
-	v.Wants(postSubscriber(v, kay, "components", ids[1]), 303)
-	v.Wants(postSubscriber(v, kay, "components", ids[0], "components", ids[1]), 303)
-	if got := subscriber(v.Site, v, "kay@example.com"); !slices.Equal(
-		slices.Sorted(slices.Values(got.Components)), slices.Sorted(slices.Values(ids[:2])),
-	) {
-		v.Errorf("with a component that was hidden after it was chosen: %+v", got)
-	}
-	seen := dashboardtest.TagIn(v.T, v.Get(kay))
-	v.Wants(postSubscriber(v, kay, "components", ids[1]), 303)
-	conflict := v.Wants(v.Post(kay, "components", ids[0], "tag", seen), 409, "somebody else has changed this",
-		"Somebody else has saved “Shop (hidden)” meanwhile.", box(ids[0])+" checked")
-	v.Wants(v.Post(kay, "components", ids[0]), 409)
-	if got := subscriber(v.Site, v, "kay@example.com"); !slices.Equal(got.Components, ids[1:2]) {
-		v.Errorf("a form of before a change overwrites it: %+v", got)
-	}
-	v.Wants(v.Post(kay, "components", ids[1], "tag", dashboardtest.TagIn(v.T, conflict)), 303)
-	hide(false)
-	if err := v.Store.Components().Delete(v.Context(), v.Actor(), "acme", ids[1], kernel.Precondition{}); err != nil {
-		v.Fatal(err)
-	}
-	v.Wants(v.Get(kay), 200, "The chosen components no longer exist.", `value=""> <bdi>The whole page`)
-	v.Wants(postSubscriber(v, kay), 303)
-	if got := subscriber(v.Site, v, "kay@example.com"); got.WholePage || len(got.Components) > 0 {
-		v.Errorf("a form that was not changed chooses the whole page: %+v", got)
-	}
-	v.Wants(postSubscriber(v, kay, "components", ""), 303)
-	if got := subscriber(v.Site, v, "kay@example.com"); !got.WholePage || len(got.Components) > 0 {
-		v.Errorf("about the whole page: %+v", got)
-	}
+		v.Wants(v.Get(kay), 200, "The chosen components no longer exist.", `value=""> <bdi>The whole page`)
+		v.Wants(postSubscriber(v, kay), 303)
+		if got := subscriber(s, v, "kay@example.com"); got.WholePage || len(got.Components) > 0 {
+			v.Errorf("a form that was not changed chooses the whole page: %+v", got)
+		}
+		v.Wants(postSubscriber(v, kay, "components", ""), 303)
+		if got := subscriber(s, v, "kay@example.com"); !got.WholePage || len(got.Components) > 0 {
+			v.Errorf("about the whole page: %+v", got)
+		}
+	})
 }
 
 // postSubscriber saves a subscriber with the form as it is shown now.
