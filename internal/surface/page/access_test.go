@@ -114,97 +114,130 @@ func visitOf(t *testing.T, rec *httptest.ResponseRecorder) string {
 // wrong and every right credential.
 func TestVisitorsOfPrivatePages(t *testing.T) {
 	t.Parallel()
-	const own = "status.secret.example"
 	run(t, func(w *fixture) {
-		parts := w.secretPage("secret")
-		w.domain("secret", own)
-		w.see("secret", statuspage.VisibilityPrivate)
-		w.page("other", "Other Page")
-		w.see("other", statuspage.VisibilityPrivate)
-		base := map[string]string{"localhost:8080": "/status/secret", own: ""}
-		at := func(host, part string) string {
-			if host == own {
-				return "/" + strings.TrimPrefix(part, "/")
-			}
-			return base[host] + part
-		}
-
-		otherKey := w.newLink("other")
-		w.protect("other", pagePassword)
-		otherVisit := visitOf(w.t, w.enter("localhost:8080", "/status/other/access", pagePassword))
-		oldKey := w.newLink("secret")
-		oldLinkVisit := visitOf(w.t, w.do("GET", "/status/secret?key="+oldKey))
-		key := w.newLink("secret")
-		w.protect("secret", "the first password of this page")
-		oldVisit := visitOf(w.t, w.enter("localhost:8080", "/status/secret/access", "the first password of this page"))
-		w.protect("secret", pagePassword)
-
-		ends := fmt.Sprint(w.clock.now().Add(visitLifetime).Unix())
-		wrong := map[string][]string{
-			"nothing": nil, "a wrong key": {"", "key=nonsense"}, "an empty key": {"", "key="},
-			"the key of another page": {"", "key=" + otherKey},
-			"the old key":             {"", "key=" + oldKey}, "the cookie of the old link": {"Cookie", oldLinkVisit},
-			"the cookie of the old password": {"Cookie", oldVisit},
-			"the cookie of another page":     {"Cookie", otherVisit},
-			"a cookie without a signature":   {"Cookie", visitCookie + "=" + ends},
-			"a cookie signed with nothing": {"Cookie",
-				visitCookie + "=" + signVisit("", must(w, w.pageID("secret"), nil), mustInt(ends))},
-			"the session of the dashboard":   {"Cookie", "allswell=nonsense"},
-			"a token that does not exist":    {"Authorization", "Bearer aw_nonsense"},
-			"the password as basic password": {"Authorization", "Basic eDpmb3VyIHdvcmRzIGF0IHJhbmRvbQ=="},
-		}
-		token := []string{"Authorization", "Bearer " + w.token(w.ws, kernel.ScopeRead)}
-		for host := range base {
-			for name, credential := range wrong {
-				for _, part := range parts {
-					for _, method := range []string{"GET", "POST"} {
-						w.site.notFound = newNotFoundLimit(w.clock.now)
-						rec := w.ask(host, method, at(host, part), credential)
-						what := fmt.Sprint(method, " ", at(host, part), " at ", host, " with ", name)
-						elsewhere := host == own && name == "a token that does not exist" // as at a host without a page
-						if rec.Code < 300 && !elsewhere || strings.Contains(rec.Body.String(), "Secret") ||
-							strings.Contains(rec.Header().Get("Set-Cookie"), visitCookie) {
-							w.t.Errorf("%s: %d %v %.300s", what, rec.Code, rec.Header(), rec.Body)
-						}
-						if rec.Code == 403 &&
-							(rec.Header().Get("Cache-Control") != "private, no-store" ||
-								rec.Header().Get("X-Robots-Tag") == "") {
-							w.t.Errorf("%s: headers %v", what, rec.Header())
-						}
-					}
+		p := newPrivatePage(w)
+		for _, host := range []string{"localhost:8080", secretDomain} {
+			for name, credential := range p.wrongCredentials() {
+				for _, part := range p.parts {
+					p.refuses(host, "GET", part, name, credential)
+					p.refuses(host, "POST", part, name, credential)
 				}
 			}
-			visit := visitOf(w.t, w.enter(host, at(host, "/access"), pagePassword))
-			linkVisit := visitOf(w.t, w.at(host, "GET", at(host, "")+"?key="+key))
+			visit := visitOf(w.t, w.enter(host, secretAt(host, "/access"), pagePassword))
+			linkVisit := visitOf(w.t, w.at(host, "GET", secretAt(host, "")+"?key="+p.key))
 			for name, credential := range map[string][]string{
 				"the password": {"Cookie", visit}, "the cookie of the link": {"Cookie", linkVisit},
-				"the key":                    {"", "key=" + key},
+				"the key":                    {"", "key=" + p.key},
 				"a wrong key and the cookie": {"Cookie", visit, "", "key=nonsense"},
 			} {
-				for _, part := range parts {
-					// needs a connection, redirects, has a key of its own
-					if part == "/events" || part == "/" || strings.Contains(part, strings.Repeat("a", 32)) {
-						continue
-					}
-					want := w.ask(host, "GET", at(host, part), token).Code
-					rec := w.ask(host, "GET", at(host, part), credential)
-					if rec.Code == 303 && name == "the key" && !isDocument(strings.TrimPrefix(part, "/")) {
-						if l := rec.Header().Get("Location"); strings.Contains(l, "key") ||
-							!strings.HasPrefix(l, at(host, "")) {
-							w.t.Errorf("the key leads to %s", l)
-						}
-						continue
-					}
-					if rec.Code != want || rec.Header().Get("Cache-Control") != "private, no-store" ||
-						rec.Header().Get("X-Robots-Tag") == "" ||
-						rec.Header().Get("Access-Control-Allow-Origin") != "" {
-						w.t.Errorf("GET %s at %s with %s: %d %v, want %d", part, host, name, rec.Code, rec.Header(),
-							want)
-					}
+				for _, part := range p.parts {
+					p.admits(host, part, name, credential)
 				}
 			}
 		}
 	})
+}
+
+const secretDomain = "status.secret.example"
+
+// secretAt returns the path of a part of the private page at a host.
+func secretAt(host, part string) string {
+	if host == secretDomain {
+		return "/" + strings.TrimPrefix(part, "/")
+	}
+	return "/status/secret" + part
+}
+
+// privatePage is the private page secret, which has a password, a link and a domain, with credentials for it, for how
+// it was before, and for another private page.
+type privatePage struct {
+	*fixture
+	parts                               []string
+	token                               []string // a header that opens the page
+	key, oldKey, oldLinkVisit, oldVisit string
+	otherKey, otherVisit                string
+}
+
+func newPrivatePage(w *fixture) *privatePage {
+	w.t.Helper()
+	p := &privatePage{fixture: w, parts: w.secretPage("secret")}
+	w.domain("secret", secretDomain)
+	w.see("secret", statuspage.VisibilityPrivate)
+	w.page("other", "Other Page")
+	w.see("other", statuspage.VisibilityPrivate)
+
+	p.otherKey = w.newLink("other")
+	w.protect("other", pagePassword)
+	p.otherVisit = visitOf(w.t, w.enter("localhost:8080", "/status/other/access", pagePassword))
+	p.oldKey = w.newLink("secret")
+	p.oldLinkVisit = visitOf(w.t, w.do("GET", "/status/secret?key="+p.oldKey))
+	p.key = w.newLink("secret")
+	w.protect("secret", "the first password of this page")
+	p.oldVisit = visitOf(w.t, w.enter("localhost:8080", "/status/secret/access", "the first password of this page"))
+	w.protect("secret", pagePassword)
+	p.token = []string{"Authorization", "Bearer " + w.token(w.ws, kernel.ScopeRead)}
+	return p
+}
+
+// wrongCredentials returns headers, and queries without a name, that do not open the page.
+func (p *privatePage) wrongCredentials() map[string][]string {
+	p.t.Helper()
+	ends := fmt.Sprint(p.clock.now().Add(visitLifetime).Unix())
+	return map[string][]string{
+		"nothing": nil, "a wrong key": {"", "key=nonsense"}, "an empty key": {"", "key="},
+		"the key of another page": {"", "key=" + p.otherKey},
+		"the old key":             {"", "key=" + p.oldKey}, "the cookie of the old link": {"Cookie", p.oldLinkVisit},
+		"the cookie of the old password": {"Cookie", p.oldVisit},
+		"the cookie of another page":     {"Cookie", p.otherVisit},
+		"a cookie without a signature":   {"Cookie", visitCookie + "=" + ends},
+		"a cookie signed with nothing": {"Cookie",
+			visitCookie + "=" + signVisit("", must(p.fixture, p.pageID("secret"), nil), mustInt(ends))},
+		"the session of the dashboard":   {"Cookie", "allswell=nonsense"},
+		"a token that does not exist":    {"Authorization", "Bearer aw_nonsense"},
+		"the password as basic password": {"Authorization", "Basic eDpmb3VyIHdvcmRzIGF0IHJhbmRvbQ=="},
+	}
+}
+
+// refuses checks that a part of the page is not shown with a credential.
+func (p *privatePage) refuses(host, method, part, name string, credential []string) {
+	p.t.Helper()
+	p.site.notFound = newNotFoundLimit(p.clock.now)
+	rec := p.ask(host, method, secretAt(host, part), credential)
+	what := fmt.Sprint(method, " ", secretAt(host, part), " at ", host, " with ", name)
+	elsewhere := host == secretDomain && name == "a token that does not exist" // as at a host without a page
+	if rec.Code < 300 && !elsewhere || strings.Contains(rec.Body.String(), "Secret") ||
+		strings.Contains(rec.Header().Get("Set-Cookie"), visitCookie) {
+		p.t.Errorf("%s: %d %v %.300s", what, rec.Code, rec.Header(), rec.Body)
+	}
+	if rec.Code == 403 &&
+		(rec.Header().Get("Cache-Control") != "private, no-store" ||
+			rec.Header().Get("X-Robots-Tag") == "") {
+		p.t.Errorf("%s: headers %v", what, rec.Header())
+	}
+}
+
+// admits checks that a part of the page is shown with a credential as it is with a token.
+func (p *privatePage) admits(host, part, name string, credential []string) {
+	p.t.Helper()
+	// These need a connection, redirect, or have keys of their own.
+	if part == "/events" || part == "/" || strings.Contains(part, strings.Repeat("a", 32)) {
+		return
+	}
+	want := p.ask(host, "GET", secretAt(host, part), p.token).Code
+	rec := p.ask(host, "GET", secretAt(host, part), credential)
+	if rec.Code == 303 && name == "the key" && !isDocument(strings.TrimPrefix(part, "/")) {
+		if l := rec.Header().Get("Location"); strings.Contains(l, "key") ||
+			!strings.HasPrefix(l, secretAt(host, "")) {
+			p.t.Errorf("the key leads to %s", l)
+		}
+		return
+	}
+	if rec.Code != want || rec.Header().Get("Cache-Control") != "private, no-store" ||
+		rec.Header().Get("X-Robots-Tag") == "" ||
+		rec.Header().Get("Access-Control-Allow-Origin") != "" {
+		p.t.Errorf("GET %s at %s with %s: %d %v, want %d", part, host, name, rec.Code, rec.Header(),
+			want)
+	}
 }
 
 // ask requests a path with a credential: names and values of headers in turn; "" is the query.
@@ -238,7 +271,7 @@ func (w *fixture) pageID(slug string) string {
 
 // TestPasswordOfPrivatePage: the form asks, lets in, leads back to the part that was asked for, and nowhere else.
 func TestPasswordOfPrivatePage(t *testing.T) {
-	const own, host = "status.secret.example", "localhost:8080"
+	const own, host = secretDomain, "localhost:8080"
 	run(t, func(w *fixture) {
 		w.secretPage("secret")
 		w.domain("secret", own)
@@ -258,20 +291,29 @@ func TestPasswordOfPrivatePage(t *testing.T) {
 			!strings.Contains(wrong.Body.String(), `value="history"`) {
 			w.t.Errorf("a wrong password: %d %s", wrong.Code, wrong.Body)
 		}
+	})
+}
+
+func TestPasswordLeadsOnlyToThePage(t *testing.T) {
+	const host = "localhost:8080"
+	run(t, func(w *fixture) {
+		w.secretPage("secret")
+		w.domain("secret", secretDomain)
+		w.see("secret", statuspage.VisibilityPrivate)
+		w.protect("secret", pagePassword)
 		for next, want := range map[string]string{
 			"": "/status/secret", "history": "/status/secret/history",
 			"incidents/abc-1": "/status/secret/incidents/abc-1", "access": "/status/secret",
 			"//evil.example": "/status/secret", "/evil.example": "/status/secret", `\evil.example`: "/status/secret",
 			"https://evil.example": "/status/secret", "../acme": "/status/secret",
 		} {
-			if got := w.enter(host, "/status/secret/access", pagePassword, "next", next).Header().Get(
-				"Location",
-			); got != want {
-				w.t.Errorf("next %q leads to %q", next, got)
+			got := w.enter(host, "/status/secret/access", pagePassword, "next", next).Header().Get("Location")
+			if got != want {
+				w.t.Errorf("next %q leads to %q, want %q", next, got, want)
 			}
 		}
 		for _, next := range []string{"//evil.example", "/evil.example", "evil.example", ""} {
-			got := w.enter(own, "/access", pagePassword, "next", next).Header().Get("Location")
+			got := w.enter(secretDomain, "/access", pagePassword, "next", next).Header().Get("Location")
 			if got != "/" && got != "/evil.example" {
 				w.t.Errorf("next %q leads to %q at the domain", next, got)
 			}
@@ -280,15 +322,25 @@ func TestPasswordOfPrivatePage(t *testing.T) {
 		for _, path := range []string{
 			"//evil.example?key=" + key, "/%2Fevil.example?key=" + key, "/%5Cevil.example?key=" + key,
 		} {
-			if got := w.at(own, "GET", "http://"+own+path).Header().Get("Location"); strings.HasPrefix(got, "//") ||
+			got := w.at(secretDomain, "GET", "http://"+secretDomain+path).Header().Get("Location")
+			if strings.HasPrefix(got, "//") ||
 				strings.HasPrefix(got, `/\`) {
 				w.t.Errorf("%s leads to %q", path, got)
 			}
 		}
+	})
+}
+
+func TestCookieOfPrivatePage(t *testing.T) {
+	const host = "localhost:8080"
+	run(t, func(w *fixture) {
+		w.secretPage("secret")
+		w.domain("secret", secretDomain)
+		w.see("secret", statuspage.VisibilityPrivate)
+		w.protect("secret", pagePassword)
 		visit := visitOf(w.t, w.enter(host, "/status/secret/access", pagePassword))
-		if got := w.enter(
-			host, "/status/secret/access", pagePassword,
-		).Result().Cookies()[0]; got.Path != "/status/secret" {
+		got := w.enter(host, "/status/secret/access", pagePassword).Result().Cookies()[0]
+		if got.Path != "/status/secret" {
 			w.t.Errorf("the cookie is for %s", got.Path)
 		}
 		for _, method := range []string{"GET", "POST"} {
@@ -310,6 +362,19 @@ func TestPasswordOfPrivatePage(t *testing.T) {
 		if rec := w.do("GET", "/status/secret", "Cookie", visit); rec.Code != 403 {
 			w.t.Errorf("after its lifetime the cookie gets %d", rec.Code)
 		}
+	})
+}
+
+// TestWrongPasswordsAreLimited enters many wrong passwords. Who was there before can still enter.
+func TestWrongPasswordsAreLimited(t *testing.T) {
+	const host = "localhost:8080"
+	run(t, func(w *fixture) {
+		w.secretPage("secret")
+		w.domain("secret", secretDomain)
+		w.see("secret", statuspage.VisibilityPrivate)
+		w.protect("secret", pagePassword)
+		visit := visitOf(w.t, w.enter(host, "/status/secret/access", pagePassword))
+		w.clock.move(visitLifetime) // the cookie no longer opens the page
 		for range maxWrongPasswords {
 			w.enter(host, "/status/secret/access", "nonsense")
 		}
@@ -365,28 +430,13 @@ func TestNetworkOfPrivatePage(t *testing.T) {
 // TestMembersOfPrivatePage: who is signed in to the dashboard, as a member of the workspace, sees the page at the
 // address of the installation.
 func TestMembersOfPrivatePage(t *testing.T) {
-	const own = "status.secret.example"
+	const own = secretDomain
 	run(t, func(w *fixture) {
 		w.secretPage("secret")
 		w.domain("secret", own)
 		w.see("secret", statuspage.VisibilityPrivate)
-		w.site.session = func(r *http.Request) string {
-			if c, err := r.Cookie("allswell"); err == nil {
-				return c.Value
-			}
-			return ""
-		}
 		counts := true
-		w.site.sessionCounts = func(*http.Request, account.SignedIn) (bool, error) { return counts, nil }
-		w.allow("secret", func(a *statuspage.PageAccess, _ time.Time) { a.Members = true })
-		hash, err := password.Hash(w.t.Context(), password.Proven(fair.Workspace("w")), pagePassword)
-		must(w, hash, err)
-		code, err := w.store.IssueSetupCode(w.t.Context())
-		must(w, code, err)
-		session, err := w.store.SetUp(w.t.Context(), code,
-			account.NewUser{Name: "Ada", Email: "ada@example.com", PasswordHash: hash}, store.Browser{})
-		must(w, session, err)
-		cookie := []string{"Cookie", "allswell=" + session}
+		cookie := w.signInMember(&counts)
 		if rec := w.do("GET", "/status/secret", cookie...); rec.Code != 200 {
 			w.t.Errorf("a member gets %d", rec.Code)
 		}
@@ -430,6 +480,27 @@ func TestMembersOfPrivatePage(t *testing.T) {
 			w.t.Errorf("a minute later a member gets %d", rec.Code)
 		}
 	})
+}
+
+// signInMember lets members see the page secret, and returns the cookie of one. counts says whether the session counts.
+func (w *fixture) signInMember(counts *bool) (cookie []string) {
+	w.t.Helper()
+	w.site.session = func(r *http.Request) string {
+		if c, err := r.Cookie("allswell"); err == nil {
+			return c.Value
+		}
+		return ""
+	}
+	w.site.sessionCounts = func(*http.Request, account.SignedIn) (bool, error) { return *counts, nil }
+	w.allow("secret", func(a *statuspage.PageAccess, _ time.Time) { a.Members = true })
+	hash, err := password.Hash(w.t.Context(), password.Proven(fair.Workspace("w")), pagePassword)
+	must(w, hash, err)
+	code, err := w.store.IssueSetupCode(w.t.Context())
+	must(w, code, err)
+	session, err := w.store.SetUp(w.t.Context(), code,
+		account.NewUser{Name: "Ada", Email: "ada@example.com", PasswordHash: hash}, store.Browser{})
+	must(w, session, err)
+	return []string{"Cookie", "allswell=" + session}
 }
 
 // TestChangedPasswordEndsStreams: open event streams of a private page end when its password changes.

@@ -71,11 +71,9 @@ func TestPushSignUp(t *testing.T) {
 	run(t, func(w *fixture) {
 		inc := w.incident("acme", statuspage.Incident{Title: "Slow"}, "We look into it.")
 		path := "/status/acme/incidents/" + inc.ID
-		if body := w.do("GET", path).Body.String(); !strings.Contains(
-			body,
-			`<div class="push" hidden data-worker="/status/acme/worker.js" data-action="/status/acme/push" `+
-				`data-incident="`+inc.ID+`"`,
-		) {
+		button := `<div class="push" hidden data-worker="/status/acme/worker.js" data-action="/status/acme/push" ` +
+			`data-incident="` + inc.ID + `"`
+		if body := w.do("GET", path).Body.String(); !strings.Contains(body, button) {
 			t.Fatalf("no button: %s", body)
 		}
 		var key store.PushKey
@@ -84,22 +82,46 @@ func TestPushSignUp(t *testing.T) {
 		} else if key, _ = w.store.PushKey(t.Context()); key.Public != rec.Body.String() {
 			t.Errorf("%s is not %s", rec.Body, key.Public)
 		}
-		post := func(incident string, target audience.PushTarget, origin string) int {
-			body, err := json.Marshal(struct {
-				IncidentID string `json:"incident_id"`
-				audience.PushTarget
-			}{incident, target})
-			if err != nil {
-				t.Fatal(err)
-			}
-			r := httptest.NewRequest("POST", "/status/acme/push", bytes.NewReader(body))
-			r.Host = "localhost:8080"
-			r.Header.Set("Origin", origin)
-			rec := httptest.NewRecorder()
-			w.site.Handler().ServeHTTP(rec, r)
-			return rec.Code
+		good := newPushTarget(t, "https://fcm.googleapis.com/fcm/send/abcdefghijklmnop")
+		list := func() []audience.Subscriber {
+			all, _, err := w.store.Subscribers(t.Context(), w.ws, "acme", store.SubscriberFilter{},
+				store.Pagination{Page: 1, PerPage: 10})
+			return must(w, all, err)
 		}
-		const own = "http://localhost:8080"
+		if got := list(); len(got) != 0 {
+			t.Fatalf("the subscribers are %+v, want none", got)
+		}
+		for range 2 { // a second click changes nothing
+			if got := w.push(inc.ID, good, ownOrigin); got != 204 {
+				t.Fatalf("signing up: %d, want 204", got)
+			}
+		}
+		subs := list()
+		if len(subs) != 1 || subs[0].IncidentID != inc.ID || subs[0].ConfirmedAt.IsZero() ||
+			subs[0].Target != "https://fcm.googleapis.com/…mnop" {
+			t.Fatalf("the subscribers are %+v", subs)
+		}
+		state := statuspage.IncidentResolved
+		update, err := w.store.PostUpdate(t.Context(), w.ws, inc.ID, statuspage.IncidentUpdate{Message: "Over."},
+			func(i *statuspage.Incident) error {
+				i.State = state
+				return nil
+			})
+		must(w, update, err)
+		if got := w.push(
+			inc.ID, newPushTarget(t, "https://fcm.googleapis.com/fcm/send/another"), ownOrigin,
+		); got != 422 {
+			t.Errorf("an incident that is over: %d", got)
+		}
+		if body := w.do("GET", path).Body.String(); strings.Contains(body, `class="push"`) {
+			t.Error("the button is shown although it is over")
+		}
+	})
+}
+
+func TestInvalidPushSignUp(t *testing.T) {
+	run(t, func(w *fixture) {
+		inc := w.incident("acme", statuspage.Incident{Title: "Slow"}, "We look into it.")
 		good := newPushTarget(t, "https://fcm.googleapis.com/fcm/send/abcdefghijklmnop")
 		broken := good
 		broken.P256DH = base64.RawURLEncoding.EncodeToString(make([]byte, 65)) // no point of the curve
@@ -110,47 +132,36 @@ func TestPushSignUp(t *testing.T) {
 			want     int
 		}{
 			"another site":            {inc.ID, good, "https://evil.example", 403},
-			"a server of an intruder": {inc.ID, newPushTarget(t, "https://push.example.com/x"), own, 422},
-			"this machine":            {inc.ID, newPushTarget(t, "https://127.0.0.1/x"), own, 422},
-			"no https":                {inc.ID, newPushTarget(t, "http://fcm.googleapis.com/x"), own, 422},
-			"a broken key":            {inc.ID, broken, own, 422},
-			"no incident":             {"x", good, own, 400},
-			"an unknown incident":     {"01a20e25-2926-787c-a1a6-052cac158a2c", good, own, 404},
+			"a server of an intruder": {inc.ID, newPushTarget(t, "https://push.example.com/x"), ownOrigin, 422},
+			"this machine":            {inc.ID, newPushTarget(t, "https://127.0.0.1/x"), ownOrigin, 422},
+			"no https":                {inc.ID, newPushTarget(t, "http://fcm.googleapis.com/x"), ownOrigin, 422},
+			"a broken key":            {inc.ID, broken, ownOrigin, 422},
+			"no incident":             {"x", good, ownOrigin, 400},
+			"an unknown incident":     {"01a20e25-2926-787c-a1a6-052cac158a2c", good, ownOrigin, 404},
 		} {
-			if got := post(c.incident, c.target, c.origin); got != c.want {
+			if got := w.push(c.incident, c.target, c.origin); got != c.want {
 				t.Errorf("%s: %d, want %d", name, got, c.want)
 			}
 		}
-		list := func() []audience.Subscriber {
-			all, _, err := w.store.Subscribers(t.Context(), w.ws, "acme", store.SubscriberFilter{},
-				store.Pagination{Page: 1, PerPage: 10})
-			return must(w, all, err)
-		}
-		if got := list(); len(got) != 0 {
-			t.Fatalf("%+v", got)
-		}
-		for range 2 { // a second click changes nothing
-			if got := post(inc.ID, good, own); got != 204 {
-				t.Fatalf("%d", got)
-			}
-		}
-		subs := list()
-		if len(subs) != 1 || subs[0].IncidentID != inc.ID || subs[0].ConfirmedAt.IsZero() ||
-			subs[0].Target != "https://fcm.googleapis.com/…mnop" {
-			t.Fatalf("%+v", subs)
-		}
-		state := statuspage.IncidentResolved
-		update, err := w.store.PostUpdate(t.Context(), w.ws, inc.ID, statuspage.IncidentUpdate{Message: "Over."},
-			func(i *statuspage.Incident) error {
-				i.State = state
-				return nil
-			})
-		must(w, update, err)
-		if got := post(inc.ID, newPushTarget(t, "https://fcm.googleapis.com/fcm/send/another"), own); got != 422 {
-			t.Errorf("an incident that is over: %d", got)
-		}
-		if body := w.do("GET", path).Body.String(); strings.Contains(body, `class="push"`) {
-			t.Error("the button is shown although it is over")
-		}
 	})
+}
+
+const ownOrigin = "http://localhost:8080"
+
+// push signs a browser up for an incident, and returns the status of the response.
+func (w *fixture) push(incident string, target audience.PushTarget, origin string) int {
+	w.t.Helper()
+	body, err := json.Marshal(struct {
+		IncidentID string `json:"incident_id"`
+		audience.PushTarget
+	}{incident, target})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	r := httptest.NewRequest("POST", "/status/acme/push", bytes.NewReader(body))
+	r.Host = "localhost:8080"
+	r.Header.Set("Origin", origin)
+	rec := httptest.NewRecorder()
+	w.site.Handler().ServeHTTP(rec, r)
+	return rec.Code
 }

@@ -22,20 +22,18 @@ func TestChatSignUp(t *testing.T) {
 			}
 		}
 		send := func(values url.Values) *httptest.ResponseRecorder {
-			values.Set(fieldURL, target)
-			values.Set(fieldChannel, "slack")
+			values[fieldURL], values[fieldChannel] = []string{target}, []string{"slack"}
 			return w.post("/status/acme/subscribe", values)
 		}
-		if p := w.answer(
-			w.post("/status/acme/subscribe", url.Values{fieldURL: {"https://example.com/x"}, fieldChannel: {"slack"}}),
-			422,
-		); !strings.Contains(p.Text(), "incoming-webhook URL that Slack shows") {
-			t.Errorf("%s", p.Text())
+		elsewhere := url.Values{fieldURL: {"https://example.com/x"}, fieldChannel: {"slack"}}
+		p := w.answer(w.post("/status/acme/subscribe", elsewhere), 422)
+		if !strings.Contains(p.Text(), "incoming-webhook URL that Slack shows") {
+			t.Errorf("a URL that is not of Slack: %s", p.Text())
 		}
 		before := send(url.Values{fieldCode: {"BBBB-BBBB"}}).Body.String() // of a room that nobody subscribed
 		asked := w.answer(send(url.Values{fieldComponent: w.ids("North")}), 200)
 		if got := asked.One(t, "h1"); got != "Enter the code" {
-			t.Fatalf("%q", got)
+			t.Fatalf("the heading is %q", got)
 		}
 		shown := audience.ChannelSlack.Shown(target)
 		sub := w.subscribers()[shown]
@@ -51,7 +49,7 @@ func TestChatSignUp(t *testing.T) {
 		// The link in the message asks for the code, too.
 		if page := w.do("GET", path).Body.String(); !strings.Contains(page, `name="code"`) ||
 			strings.Contains(page, sub.Code) || strings.Contains(page, "abcdefgh") {
-			t.Errorf("%s", page)
+			t.Errorf("the page of the link: %s", page)
 		}
 		w.answer(w.post(path, url.Values{fieldAction: {actConfirm}}), 422)
 		w.answer(w.post(path, url.Values{fieldAction: {actConfirm}, fieldCode: {"wrong"}}), 422)
@@ -68,7 +66,7 @@ func TestChatSignUp(t *testing.T) {
 			t.Error("not confirmed")
 		}
 		if page := w.answer(w.do("GET", path), 200); !strings.Contains(page.Text(), shown) {
-			t.Errorf("%s", page.Text())
+			t.Errorf("the page of the subscription: %s", page.Text())
 		}
 	})
 }

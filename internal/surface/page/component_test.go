@@ -20,9 +20,8 @@ import (
 
 func TestComponentPage(t *testing.T) {
 	run(t, func(w *fixture) {
-		ctx, t := w.t.Context(), w.t
+		t := w.t
 		c := w.component("acme", "Check & pay", "")
-		other := w.component("acme", "Other", "")
 		path := "/status/acme/components/" + c.ID
 		p := w.get(path, 200)
 		if got := p.One(t, "h1") + ", " + p.One(t, ".now"); got != "Check & pay, Operational" {
@@ -36,26 +35,30 @@ func TestComponentPage(t *testing.T) {
 			got[0].Text() != "Saturday, 21 NovemberNo data yet" {
 			t.Errorf("%d days, the first %q", len(got), got[0].Text())
 		}
+	})
+}
 
-		message := "Cards are refused."
-		inc := w.incident("acme",
-			statuspage.Incident{
-				Title: "No payments", Impact: kernel.ImpactCritical,
-				Affected: []statuspage.AffectedComponent{{ComponentID: c.ID, Status: kernel.StatusMajorOutage}},
-			},
-			message)
-		w.incident("acme",
-			statuspage.Incident{
-				Title:    "Elsewhere",
-				Affected: []statuspage.AffectedComponent{{ComponentID: other.ID, Status: kernel.StatusDegraded}},
-			},
-			"")
+// TestIncidentsOfComponent shows an incident and maintenance of a component, and the days after the incident.
+func TestIncidentsOfComponent(t *testing.T) {
+	run(t, func(w *fixture) {
+		ctx, t := w.t.Context(), w.t
+		c := w.component("acme", "Check & pay", "")
+		path := "/status/acme/components/" + c.ID
+		other := w.component("acme", "Other", "")
+		inc := w.incident("acme", statuspage.Incident{
+			Title: "No payments", Impact: kernel.ImpactCritical,
+			Affected: []statuspage.AffectedComponent{{ComponentID: c.ID, Status: kernel.StatusMajorOutage}},
+		}, "Cards are refused.")
+		w.incident("acme", statuspage.Incident{
+			Title:    "Elsewhere",
+			Affected: []statuspage.AffectedComponent{{ComponentID: other.ID, Status: kernel.StatusDegraded}},
+		}, "")
 		w.maintenance("acme", resource.Maintenance.From(statuspage.Maintenance{
 			Title: "New tills", Components: statuspage.ComponentRefs(c.ID), ScheduledFor: day.Add(48 * time.Hour),
 			ScheduledUntil: day.Add(50 * time.Hour),
 		}))
 		w.clock.move(36 * time.Minute)
-		p = w.get(path, 200)
+		p := w.get(path, 200)
 		if got := p.Texts("article h3"); !slices.Equal(got, []string{"No payments", "New tills"}) ||
 			p.One(t, ".now") != "Major Outage" {
 			t.Errorf("it shows %q and the status %q", got, p.One(t, ".now"))
@@ -74,10 +77,9 @@ func TestComponentPage(t *testing.T) {
 		if got := p.Texts(".past h3"); !slices.Equal(got, []string{"No payments"}) {
 			t.Errorf("past incidents: %q", got)
 		}
-		if got := p.All(".days tbody tr")[0].Text(); !strings.HasPrefix(
-			got, "Saturday, 21 NovemberMajor Outage, 36 minutes",
-		) {
-			t.Errorf("today: %q", got)
+		today := p.All(".days tbody tr")[0].Text()
+		if !strings.HasPrefix(today, "Saturday, 21 NovemberMajor Outage, 36 minutes") {
+			t.Errorf("today: %q", today)
 		}
 		if got := p.All(".bars")[0].Children(); got[89].Attr("class") != "m" || got[88].Data != "b" {
 			t.Errorf("the bars end with %q, %q", got[88].Data, got[89].Attr("class"))
@@ -85,6 +87,21 @@ func TestComponentPage(t *testing.T) {
 		if got := p.Texts(".figures dt"); !slices.Equal(got, []string{"since 21 Nov"}) {
 			t.Errorf("figures of %q", got)
 		}
+		// The next day has its own bar, without a commit.
+		w.clock.set(day.AddDate(0, 0, 1))
+		p = w.get(path, 200)
+		if got := p.All(".days tbody tr")[0].Text(); got != "Sunday, 22 NovemberOperational100%" {
+			t.Errorf("tomorrow: %q", got)
+		}
+	})
+}
+
+func TestComponentIsEmbedded(t *testing.T) {
+	run(t, func(w *fixture) {
+		t := w.t
+		c := w.component("acme", "Check & pay", "")
+		path := "/status/acme/components/" + c.ID
+		p := w.get(path, 200)
 		link := "http://localhost:8080" + path
 		if got, want := p.One(t, "pre"),
 			`<a href="`+link+`"><img src="`+link+`/badge.svg" alt="Check &amp; pay"></a>`; got != want {
@@ -98,14 +115,14 @@ func TestComponentPage(t *testing.T) {
 		if src := p.All(".badge img")[0].Attr("src"); w.do("GET", src).Code != 200 {
 			t.Errorf("there is no badge at %s", src)
 		}
+	})
+}
 
-		// The next day has its own bar, without a commit.
-		w.clock.set(day.AddDate(0, 0, 1))
-		p = w.get(path, 200)
-		if got := p.All(".days tbody tr")[0].Text(); got != "Sunday, 22 NovemberOperational100%" {
-			t.Errorf("tomorrow: %q", got)
-		}
-
+func TestComponentsThatDoNotExist(t *testing.T) {
+	run(t, func(w *fixture) {
+		ctx, t := w.t.Context(), w.t
+		c := w.component("acme", "Check & pay", "")
+		path := "/status/acme/components/" + c.ID
 		w.page("other", "Other")
 		w.get("/status/other/components/"+c.ID, 404)
 		for _, id := range []string{
@@ -172,32 +189,7 @@ func TestHiddenComponent(t *testing.T) {
 			ScheduledUntil: w.clock.now().Add(2 * time.Hour),
 			Components:     statuspage.ComponentRefs(shown.ID, hidden.ID),
 		}))
-		paths := []string{
-			"/", "/status/acme", "/status/acme/history", "/status/acme/incidents/" + inc.ID,
-			"/status/acme/maintenances/" + m.ID,
-			"/status/acme/components/" + shown.ID, "/status/acme/history.atom", "/status/acme/history.rss",
-			"/status/acme/" + feed.CalendarName,
-			"/status/acme/badge.svg", "/status/acme/badge.json", "/status/acme/badge.json?show=incidents",
-			"/status/acme/api/v2/summary.json", "/status/acme/api/v2/components.json",
-			"/status/acme/api/v2/status.json",
-			"/status/acme/api/v2/incidents.json", "/status/acme/api/v2/scheduled-maintenances.json",
-		}
-		check := func(when string) {
-			w.t.Helper()
-			for _, path := range paths {
-				rec := w.do("GET", path)
-				body := rec.Body.String()
-				if rec.Code != 200 || strings.Contains(body, "Backstage") || strings.Contains(body, hidden.ID) ||
-					strings.Contains(body, "Major system outage") {
-					w.t.Errorf("%s: %s: %d, names the component or its status", when, path, rec.Code)
-				}
-			}
-			for _, part := range []string{"", "/badge.svg", "/badge.json", "/history.atom", "/history.rss"} {
-				if rec := w.do("GET", "/status/acme/components/"+hidden.ID+part); rec.Code != 404 {
-					w.t.Errorf("%s: its %q: %d", when, part, rec.Code)
-				}
-			}
-		}
+		check := func(when string) { w.hidesComponent(when, shown.ID, hidden.ID, inc.ID, m.ID) }
 		check("hidden")
 		if got := w.get("/status/acme", 200).One(w.t, "title"); strings.Contains(got, "outage") {
 			w.t.Errorf("the title is %q", got)
@@ -231,29 +223,45 @@ func TestHiddenComponent(t *testing.T) {
 	})
 }
 
+// hidesComponent checks that no part of the page names a hidden component, or has its status.
+func (w *fixture) hidesComponent(when, shown, hidden, incident, maintenance string) {
+	w.t.Helper()
+	paths := []string{
+		"/", "/status/acme", "/status/acme/history", "/status/acme/incidents/" + incident,
+		"/status/acme/maintenances/" + maintenance,
+		"/status/acme/components/" + shown, "/status/acme/history.atom", "/status/acme/history.rss",
+		"/status/acme/" + feed.CalendarName,
+		"/status/acme/badge.svg", "/status/acme/badge.json", "/status/acme/badge.json?show=incidents",
+		"/status/acme/api/v2/summary.json", "/status/acme/api/v2/components.json",
+		"/status/acme/api/v2/status.json",
+		"/status/acme/api/v2/incidents.json", "/status/acme/api/v2/scheduled-maintenances.json",
+	}
+	for _, path := range paths {
+		rec := w.do("GET", path)
+		body := rec.Body.String()
+		if rec.Code != 200 || strings.Contains(body, "Backstage") || strings.Contains(body, hidden) ||
+			strings.Contains(body, "Major system outage") {
+			w.t.Errorf("%s: %s: %d, names the component or its status", when, path, rec.Code)
+		}
+	}
+	for _, part := range []string{"", "/badge.svg", "/badge.json", "/history.atom", "/history.rss"} {
+		if rec := w.do("GET", "/status/acme/components/"+hidden+part); rec.Code != 404 {
+			w.t.Errorf("%s: its %q: %d", when, part, rec.Code)
+		}
+	}
+}
+
 // TestResponseTimes shows the response times of a component's checks only if its page shall.
 func TestResponseTimes(t *testing.T) {
 	run(t, func(w *fixture) {
 		ctx, t := w.t.Context(), w.t
 		c := w.component("acme", "Shop", "")
 		path := "/status/acme/components/" + c.ID
-		show := func(shown bool) {
-			t.Helper()
-			p, err := w.store.ChangePage(ctx, w.ws, "acme", func(p *statuspage.Page) error {
-				p.ResponseTimes = shown
-				return nil
-			})
-			must(w, p, err)
-		}
-		show(true)
+		w.showResponseTimes(true)
 		if got := w.get(path, 200).All("#times"); len(got) != 0 {
 			t.Error("response times of a component without checks")
 		}
-		m, err := w.store.CreateMonitor(ctx, w.ws, monitor.MonitorOf(monitor.MonitorConfig{
-			Type: "http", Name: "Secret name", Interval: time.Minute, PageSlug: "acme", ComponentID: c.ID,
-			Check: monitor.CheckSpec{Config: json.RawMessage(`{"url":"https://secret.example.com"}`)},
-		}))
-		must(w, m, err)
+		m := w.secretCheck(c.ID)
 		w.clock.move(10 * time.Minute)
 		if p := w.get(path, 200); p.One(t, "#times") != "Response times" ||
 			!strings.Contains(p.Text(), "No result is known.") {
@@ -294,9 +302,28 @@ func TestResponseTimes(t *testing.T) {
 		if strings.Contains(p.Text(), "ecret") {
 			t.Error("the page names the monitor or its target")
 		}
-		show(false)
+		w.showResponseTimes(false)
 		if got := w.get(path, 200).All("#times"); len(got) != 0 {
 			t.Error("response times of a page that shows none")
 		}
 	})
+}
+
+func (w *fixture) showResponseTimes(shown bool) {
+	w.t.Helper()
+	p, err := w.store.ChangePage(w.t.Context(), w.ws, "acme", func(p *statuspage.Page) error {
+		p.ResponseTimes = shown
+		return nil
+	})
+	must(w, p, err)
+}
+
+// secretCheck creates a check of a component, whose name and target the page must not show.
+func (w *fixture) secretCheck(component string) monitor.Monitor {
+	w.t.Helper()
+	m, err := w.store.CreateMonitor(w.t.Context(), w.ws, monitor.MonitorOf(monitor.MonitorConfig{
+		Type: "http", Name: "Secret name", Interval: time.Minute, PageSlug: "acme", ComponentID: component,
+		Check: monitor.CheckSpec{Config: json.RawMessage(`{"url":"https://secret.example.com"}`)},
+	}))
+	return must(w, m, err)
 }

@@ -14,10 +14,12 @@ import (
 	"github.com/allswell/allswell/internal/surface/htmltest"
 )
 
+const ownDomain = "status.acme.example"
+
 func TestOwnDomain(t *testing.T) {
 	run(t, func(w *fixture) {
 		t := w.t
-		const own = "status.acme.example"
+		const own = ownDomain
 		w.page("beta", "Beta")
 		c := w.component("acme", "Website", "")
 		inc := w.incident("acme",
@@ -41,6 +43,16 @@ func TestOwnDomain(t *testing.T) {
 				}
 			}
 		}
+	})
+}
+
+func TestLinksAtOwnDomain(t *testing.T) {
+	run(t, func(w *fixture) {
+		t := w.t
+		const own = ownDomain
+		w.component("acme", "Website", "")
+		w.incident("acme", statuspage.Incident{Title: "One"}, "")
+		w.domain("acme", own)
 		p := htmltest.Parse(t, w.at(own, "GET", "/").Body.String())
 		htmltest.CheckPage(t, "/", p)
 		if got := p.All("link[rel=canonical]")[0].Attr("href"); got != "https://"+own+"/" ||
@@ -62,6 +74,15 @@ func TestOwnDomain(t *testing.T) {
 		if seen < 10 {
 			t.Errorf("%d links", seen)
 		}
+	})
+}
+
+func TestUnknownPathsAtOwnDomain(t *testing.T) {
+	run(t, func(w *fixture) {
+		t := w.t
+		const own = ownDomain
+		w.page("beta", "Beta")
+		w.domain("acme", own)
 		for _, path := range []string{
 			"/nope", "/status/acme", "/status/beta", "//", "/incidents", "/incidents/x", "/history/", "/look/x",
 		} {
@@ -78,8 +99,15 @@ func TestOwnDomain(t *testing.T) {
 		if rec := w.at(own, "GET", assets.URL("style.css")); rec.Code != 200 {
 			t.Errorf("the style: %d", rec.Code)
 		}
+	})
+}
 
-		// Other hosts are not affected.
+func TestOtherHostsThanOwnDomain(t *testing.T) {
+	run(t, func(w *fixture) {
+		t := w.t
+		const own = ownDomain
+		w.page("beta", "Beta")
+		w.domain("acme", own)
 		if got := w.get("/status/acme", 200).All("link[rel=canonical]")[0].Attr("href"); got != "https://"+own+"/" {
 			t.Errorf("canonical %s", got)
 		}
@@ -88,8 +116,17 @@ func TestOwnDomain(t *testing.T) {
 				t.Errorf("at %q: %q", host, got)
 			}
 		}
+	})
+}
 
-		// The domain moves to another page, which is then deleted.
+// TestOwnDomainMoves moves the domain to another page, which is then deleted.
+func TestOwnDomainMoves(t *testing.T) {
+	run(t, func(w *fixture) {
+		t := w.t
+		const own = ownDomain
+		w.page("beta", "Beta")
+		inc := w.incident("acme", statuspage.Incident{Title: "One"}, "")
+		w.domain("acme", own)
 		w.domain("acme", "")
 		w.domain("beta", own)
 		if got := htmltest.Parse(t, w.at(own, "GET", "/").Body.String()).One(t, "h1"); got != "Beta" {

@@ -122,7 +122,16 @@ func TestEventStream(t *testing.T) {
 		w.status("acme", c.ID, kernel.StatusOperational)
 		tag = w.tag("/status/acme")
 		o.is(o.next(), tag, true)
+	})
+}
 
+// TestEventStreamResumes connects with what a browser has: an older version of the page is told of the newer one.
+func TestEventStreamResumes(t *testing.T) {
+	t.Parallel()
+	run(t, func(w *fixture) {
+		t := w.t
+		url := serveLive(w).URL + "/status/acme/events"
+		tag := w.tag("/status/acme")
 		for _, known := range []struct {
 			query, last string
 			change      bool
@@ -141,6 +150,13 @@ func TestEventStream(t *testing.T) {
 			o := listen(t, url+known.query, fields...)
 			o.is(o.next(), tag, known.change)
 		}
+	})
+}
+
+func TestEventStreamsThatAreRefused(t *testing.T) {
+	run(t, func(w *fixture) {
+		t := w.t
+		serveLive(w)
 		for _, path := range []string{"/status/nope/events", "/status/acme/events/", "/events"} {
 			w.get(path, 404)
 		}
@@ -149,7 +165,7 @@ func TestEventStream(t *testing.T) {
 		}
 		// A connection that cannot be hijacked.
 		if rec := w.do("GET", "/status/acme/events"); rec.Code != 503 || rec.Header().Get("Retry-After") != "60" {
-			t.Errorf("%d %v", rec.Code, rec.Header())
+			t.Errorf("without a connection: %d %v", rec.Code, rec.Header())
 		}
 	})
 }

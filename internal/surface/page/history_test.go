@@ -9,6 +9,7 @@ import (
 
 	"github.com/allswell/allswell/internal/domain/kernel"
 	"github.com/allswell/allswell/internal/domain/statuspage"
+	"github.com/allswell/allswell/internal/surface/htmltest"
 )
 
 func TestHistoryOfMonth(t *testing.T) {
@@ -23,45 +24,33 @@ func TestHistoryOfMonth(t *testing.T) {
 		late := w.incident("acme", statuspage.Incident{Title: "December"}, "")
 		w.clock.set(time.Date(2021, 1, 2, 8, 0, 0, 0, time.UTC))
 
-		p := w.get("/status/acme/history", 200)
-		if got := p.Texts(".day"); !slices.Equal(
-			got,
-			[]string{
-				"1–2 Jan No new incidents",
-				"Began before January 2021 December since 31 Dec, 23:59 No impact Investigating We are investigating " +
-					"this incident. Full timeline",
-			},
-		) {
-			t.Errorf("January: %q", got)
+		days := func(month string, p htmltest.Tree, want ...string) {
+			t.Helper()
+			if got := p.Texts(".day"); !slices.Equal(got, want) {
+				t.Errorf("%s: %q, want %q", month, got, want)
+			}
 		}
+		p := w.get("/status/acme/history", 200)
+		days("January", p,
+			"1–2 Jan No new incidents",
+			"Began before January 2021 December since 31 Dec, 23:59 No impact Investigating We are investigating "+
+				"this incident. Full timeline")
 		if got := p.One(t, ".months a"); got != "← December 2020" {
 			t.Errorf("links of January: %q", got)
 		}
 		p = w.get("/status/acme/history?month=2020-12", 200)
-		if got := p.Texts(".day"); !slices.Equal(
-			got,
-			[]string{
-				"Thursday, 31 December December since 23:59 No impact Investigating We are investigating this " +
-					"incident. Full timeline",
-				"1–30 Dec No incidents",
-			},
-		) {
-			t.Errorf("December: %q", got)
-		}
+		days("December", p,
+			"Thursday, 31 December December since 23:59 No impact Investigating We are investigating this "+
+				"incident. Full timeline",
+			"1–30 Dec No incidents")
 		if got := p.Texts(".months a"); !slices.Equal(got, []string{"← November 2020", "January 2021 →"}) {
 			t.Errorf("links of December: %q", got)
 		}
 		p = w.get(p.All(".months a")[0].Attr("href"), 200)
-		if got := p.Texts(".day"); !slices.Equal(
-			got,
-			[]string{
-				"22–30 Nov No incidents",
-				"Saturday, 21 November November 15:04 Minor impact Resolved Resolved 21 Nov 2020, 15:04 It broke. " +
-					"Full timeline",
-			},
-		) {
-			t.Errorf("November: %q", got)
-		}
+		days("November", p,
+			"22–30 Nov No incidents",
+			"Saturday, 21 November November 15:04 Minor impact Resolved Resolved 21 Nov 2020, 15:04 It broke. "+
+				"Full timeline")
 		if got := p.One(t, ".months a"); got != "December 2020 →" {
 			t.Errorf("links of November: %q", got)
 		}
@@ -76,9 +65,8 @@ func TestHistoryOfMonth(t *testing.T) {
 		w.get("/status/acme/history?month=2020-12", 200)
 		u, err := w.store.PostUpdate(ctx, w.ws, late.ID, statuspage.IncidentUpdate{Message: "Found it."}, nil)
 		must(w, u, err)
-		if got := w.get("/status/acme/history?month=2020-12", 200).Texts(".message"); !slices.Equal(
-			got, []string{"Found it."},
-		) {
+		got := w.get("/status/acme/history?month=2020-12", 200).Texts(".message")
+		if !slices.Equal(got, []string{"Found it."}) {
 			t.Errorf("after an update: %q", got)
 		}
 	})

@@ -68,7 +68,17 @@ func TestMaintenancePage(t *testing.T) {
 		if got := p.Texts(".months a"); len(got) != 3 || got[2] != "All incidents in November 2020" {
 			t.Errorf("it leads to %q", got)
 		}
+	})
+}
 
+func TestMaintenancesThatDoNotExist(t *testing.T) {
+	run(t, func(w *fixture) {
+		c := w.component("acme", "Database", "")
+		m := w.maintenance("acme", resource.Maintenance.From(statuspage.Maintenance{
+			Title: "New disks", ScheduledFor: day.Add(8 * time.Hour), ScheduledUntil: day.Add(10 * time.Hour),
+		}))
+		path := "/status/acme/maintenances/" + m.ID
+		w.get(path, 200)
 		w.page("other", "Other")
 		w.get("/status/other/maintenances/"+m.ID, 404)
 		for _, id := range []string{
@@ -76,8 +86,8 @@ func TestMaintenancePage(t *testing.T) {
 		} {
 			w.get("/status/acme/maintenances/"+id, 404)
 		}
-		if err := w.store.DeleteMaintenance(ctx, w.ws, m.ID); err != nil {
-			t.Fatal(err)
+		if err := w.store.DeleteMaintenance(w.t.Context(), w.ws, m.ID); err != nil {
+			w.t.Fatal(err)
 		}
 		w.get(path, 404)
 	})

@@ -1,6 +1,7 @@
 package page
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -33,6 +34,11 @@ func TestEditedMark(t *testing.T) {
 	})
 }
 
+// programDocuments are what programs read of incidents.
+var programDocuments = []string{
+	"/status/acme/history.atom", "/status/acme/history.rss", "/status/acme/api/v2/incidents.json",
+}
+
 // TestPostmortem reads a published post-mortem on the page of its incident, in feeds and in the documents for programs.
 func TestPostmortem(t *testing.T) {
 	run(t, func(w *fixture) {
@@ -46,9 +52,6 @@ func TestPostmortem(t *testing.T) {
 			must(w, p, err)
 		}
 		path := "/status/acme/incidents/" + inc.ID
-		programs := []string{
-			"/status/acme/history.atom", "/status/acme/history.rss", "/status/acme/api/v2/incidents.json",
-		}
 		links := func() (n int) {
 			for _, list := range []string{"/status/acme", "/status/acme/history"} {
 				n += strings.Count(w.do("GET", list).Body.String(), path+`#postmortem"`)
@@ -69,7 +72,7 @@ func TestPostmortem(t *testing.T) {
 		if got := w.get(path, 200).Texts(".postmortem strong"); strings.Join(got, " ") != "full" {
 			w.t.Errorf("the section has %q", got)
 		}
-		for _, program := range programs {
+		for _, program := range programDocuments {
 			if body := w.do("GET", program).Body.String(); !strings.Contains(body, "full") {
 				w.t.Errorf("%s is without the post-mortem: %s", program, body)
 			}
@@ -78,7 +81,7 @@ func TestPostmortem(t *testing.T) {
 		if when := w.get(path, 200).Texts(".postmortem .when"); len(when) != 1 || !strings.Contains(when[0], "edited") {
 			w.t.Errorf("after an edit: %q", when)
 		}
-		body := w.do("GET", programs[2]).Body.Bytes()
+		body := w.do("GET", programDocuments[2]).Body.Bytes()
 		if !strings.Contains(string(body), `"status":"postmortem","body":"A full disk, again."`) {
 			w.t.Errorf("the document for programs: %s", body)
 		}
@@ -88,7 +91,7 @@ func TestPostmortem(t *testing.T) {
 		if err := w.store.DeletePostmortem(t.Context(), w.ws, inc.ID, kernel.Precondition{}); err != nil {
 			t.Fatal(err)
 		}
-		for _, part := range append(programs, path) {
+		for _, part := range append(slices.Clone(programDocuments), path) {
 			if body := w.do("GET", part).Body.String(); strings.Contains(body, "full disk") {
 				w.t.Errorf("%s has the post-mortem that was deleted: %s", part, body)
 			}

@@ -367,39 +367,12 @@ func TestRoot(t *testing.T) {
 // TestSubscriberOfAPrivatePage: the links in mails work without a token, and show nothing else.
 func TestSubscriberOfAPrivatePage(t *testing.T) {
 	run(t, func(w *fixture) {
-		w.site.mail = true
-		w.secretPage("secret")
-		n := audience.NewSubscriber{Channel: audience.ChannelEmail, Target: "ada@example.com", Confirmed: true}
-		sub, err := w.store.CreateSubscriber(w.t.Context(), w.ws, "secret", n, nil)
-		must(w, sub, err)
-		w.set("secret", func(p *statuspage.Page) {
-			p.Footer = []statuspage.FooterLink{{Label: "Secret footer", URL: "https://example.com/"}}
-		})
-		dark := statuspage.PageImage{
-			Kind: statuspage.ImageLogoDark, Type: "image/png", Name: "fedcba9876543210.png", Body: []byte("dark"),
-		}
-		p, err := w.store.SetPageImage(w.t.Context(), w.ws, "secret", dark)
-		must(w, p, err)
-		w.see("secret", statuspage.VisibilityPrivate)
-		shows := func(what string, rec *httptest.ResponseRecorder, status int) {
-			w.t.Helper()
-			if rec.Code != status || rec.Header().Get("Cache-Control") != "private, no-store" {
-				w.t.Errorf("%s: %d %v", what, rec.Code, rec.Header())
-			}
-			for _, secret := range []string{
-				"Secret Component", "Secret incident", "Secret footer", "/look/",
-				assets.IconURL(kernel.StatusDegraded),
-			} {
-				if strings.Contains(rec.Body.String(), secret) {
-					w.t.Errorf("%s shows %s: %s", what, secret, rec.Body)
-				}
-			}
-		}
+		sub := w.subscriberOfSecret()
 		m := mailFixture{fixture: w}
 		for _, part := range []string{"subscription", "unsubscribe"} {
 			path := "/status/secret/" + part + "/" + sub.Key
-			shows(part, w.do("GET", path), 200)
-			shows("PUT of "+part, w.do("PUT", path), 405)
+			w.showsNoSecret(part, w.do("GET", path), 200)
+			w.showsNoSecret("PUT of "+part, w.do("PUT", path), 405)
 		}
 		path := "/status/secret/subscription/" + sub.Key
 		if text := w.do("GET", path).Body.String(); !strings.Contains(text, "The whole page") ||
@@ -411,15 +384,14 @@ func TestSubscriberOfAPrivatePage(t *testing.T) {
 		must(w, all, err)
 		some, err := w.store.ChangeSubscription(w.t.Context(), "secret", sub.Key, []string{all[0].ID})
 		must(w, some, err)
-		if text := w.do(
-			"GET", path,
-		).Body.String(); !strings.Contains(text, "Components that this page does not show.") ||
+		text := w.do("GET", path).Body.String()
+		if !strings.Contains(text, "Components that this page does not show.") ||
 			strings.Contains(text, "no longer exist") {
 			w.t.Errorf("a subscription to components of the page: %s", text)
 		}
-		shows("an unknown action", m.send(path, "action=dance"), 400)
-		shows("another site's form", m.send(path, "action=save", "Origin", "https://evil.example"), 403)
-		shows("a large form", m.send(path, strings.Repeat("x", maxForm+1)), 413)
+		w.showsNoSecret("an unknown action", m.send(path, "action=dance"), 400)
+		w.showsNoSecret("another site's form", m.send(path, "action=save", "Origin", "https://evil.example"), 403)
+		w.showsNoSecret("a large form", m.send(path, strings.Repeat("x", maxForm+1)), 413)
 		w.site.forms.subscriptions = fair.NewPool(maxSubscriptionJobs, maxWaiting)
 		occupy(w.site.forms.subscriptions)
 		busy := httptest.NewRecorder()
@@ -427,7 +399,7 @@ func TestSubscriberOfAPrivatePage(t *testing.T) {
 		r := httptest.NewRequestWithContext(ctx, "POST", path, strings.NewReader("action=save"))
 		r.Body = cancelAtEnd{r.Body, cancel}
 		w.site.Handler().ServeHTTP(busy, r)
-		shows("while busy", busy, 503)
+		w.showsNoSecret("while busy", busy, 503)
 		for _, part := range []string{"", "/history", "/badge.svg", "/subscription"} {
 			if rec := w.do("GET", "/status/secret"+part); rec.Code != 404 {
 				w.t.Errorf("%s: %d", part, rec.Code)
@@ -441,6 +413,42 @@ func TestSubscriberOfAPrivatePage(t *testing.T) {
 			w.t.Errorf("after unsubscribing: %d %s", rec.Code, rec.Body)
 		}
 	})
+}
+
+// subscriberOfSecret adds a subscriber to a page, which then becomes private.
+func (w *fixture) subscriberOfSecret() audience.Subscriber {
+	w.t.Helper()
+	w.site.mail = true
+	w.secretPage("secret")
+	n := audience.NewSubscriber{Channel: audience.ChannelEmail, Target: "ada@example.com", Confirmed: true}
+	sub, err := w.store.CreateSubscriber(w.t.Context(), w.ws, "secret", n, nil)
+	must(w, sub, err)
+	w.set("secret", func(p *statuspage.Page) {
+		p.Footer = []statuspage.FooterLink{{Label: "Secret footer", URL: "https://example.com/"}}
+	})
+	dark := statuspage.PageImage{
+		Kind: statuspage.ImageLogoDark, Type: "image/png", Name: "fedcba9876543210.png", Body: []byte("dark"),
+	}
+	p, err := w.store.SetPageImage(w.t.Context(), w.ws, "secret", dark)
+	must(w, p, err)
+	w.see("secret", statuspage.VisibilityPrivate)
+	return sub
+}
+
+// showsNoSecret checks the status of a response, and that it names nothing that is on the private page.
+func (w *fixture) showsNoSecret(what string, rec *httptest.ResponseRecorder, status int) {
+	w.t.Helper()
+	if rec.Code != status || rec.Header().Get("Cache-Control") != "private, no-store" {
+		w.t.Errorf("%s: %d %v", what, rec.Code, rec.Header())
+	}
+	for _, secret := range []string{
+		"Secret Component", "Secret incident", "Secret footer", "/look/",
+		assets.IconURL(kernel.StatusDegraded),
+	} {
+		if strings.Contains(rec.Body.String(), secret) {
+			w.t.Errorf("%s shows %s: %s", what, secret, rec.Body)
+		}
+	}
 }
 
 // cancelAtEnd is the body of a request that is cancelled when the body has been read.

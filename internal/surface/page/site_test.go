@@ -15,6 +15,27 @@ import (
 	"github.com/allswell/allswell/internal/surface/page/feed"
 )
 
+// statusPageTexts are the texts of a page with an active incident, by selector.
+var statusPageTexts = map[string][]string{
+	"title":                     {"Critical impact: The north is dark – Acme"},
+	"h1":                        {"Acme"},
+	"#banner":                   {"Major system outage"},
+	".overall":                  {"Major system outage 1 of 3 components operational"},
+	".block h3":                 {"Regions"},
+	".block summary .state":     {"Major Outage"},
+	".components .row":          {"Website Operational", "North Major Outage", "South Degraded Performance"},
+	".components .description":  {"In the North", "In the South"},
+	".beside .of-90":            {"66.66% uptime since 21 Nov"},
+	"article.lead #lead":        {"The north is dark"},
+	"article.incident .impact":  {"Critical impact"},
+	"article.incident .message": {"Wires are up.", "Wires are down."},
+	"article.incident .when":    {"Investigating 21 Nov 2020, 15:14", "Investigating 21 Nov 2020, 15:04"},
+	"footer p": {"As of 21 Nov 2020, 15:14. No changes since. All times are in UTC.",
+		"Monitored by Allswell"},
+	"main .onward a": {"Incident history"},
+	".late":          nil,
+}
+
 func TestStatusPage(t *testing.T) {
 	run(t, func(w *fixture) {
 		ctx, t := w.t.Context(), w.t
@@ -42,25 +63,7 @@ func TestStatusPage(t *testing.T) {
 		must(w, u, err)
 
 		p = w.get("/status/acme", 200)
-		for selector, want := range map[string][]string{
-			"title":                     {"Critical impact: The north is dark – Acme"},
-			"h1":                        {"Acme"},
-			"#banner":                   {"Major system outage"},
-			".overall":                  {"Major system outage 1 of 3 components operational"},
-			".block h3":                 {"Regions"},
-			".block summary .state":     {"Major Outage"},
-			".components .row":          {"Website Operational", "North Major Outage", "South Degraded Performance"},
-			".components .description":  {"In the North", "In the South"},
-			".beside .of-90":            {"66.66% uptime since 21 Nov"},
-			"article.lead #lead":        {"The north is dark"},
-			"article.incident .impact":  {"Critical impact"},
-			"article.incident .message": {"Wires are up.", "Wires are down."},
-			"article.incident .when":    {"Investigating 21 Nov 2020, 15:14", "Investigating 21 Nov 2020, 15:04"},
-			"footer p": {"As of 21 Nov 2020, 15:14. No changes since. All times are in UTC.",
-				"Monitored by Allswell"},
-			"main .onward a": {"Incident history"},
-			".late":          nil,
-		} {
+		for selector, want := range statusPageTexts {
 			if got := p.Texts(selector); !slices.Equal(got, want) {
 				t.Errorf("%s: %q, want %q", selector, got, want)
 			}
@@ -77,13 +80,9 @@ func TestStatusPage(t *testing.T) {
 		if got := len(p.All("article.incident")); got != 0 {
 			t.Errorf("%d active incidents", got)
 		}
-		if got := p.Texts(".past li"); !slices.Equal(
-			got,
-			[]string{
-				"The north is dark 15:04 to 15:34 30 minutes Critical impact Resolved Wires are up. Full timeline",
-			},
-		) {
-			t.Errorf("past incidents: %q", got)
+		past := "The north is dark 15:04 to 15:34 30 minutes Critical impact Resolved Wires are up. Full timeline"
+		if got := p.Texts(".past li"); !slices.Equal(got, []string{past}) {
+			t.Errorf("past incidents: %q, want %q", got, past)
 		}
 	})
 }

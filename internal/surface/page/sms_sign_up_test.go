@@ -58,25 +58,6 @@ const subscribePath = "/status/acme/subscribe"
 // TestSMSSignUp walks from the panel to a confirmed subscription, and by the links of messages, without JavaScript.
 func TestSMSSignUp(t *testing.T) {
 	runSMS(t, store.SMSOptions{}, func(w *mailFixture) {
-		if panel := w.do("GET", "/status/acme").Body.String(); !strings.Contains(
-			panel, `href="/status/acme/subscribe#sms"`,
-		) {
-			t.Error("the panel does not offer SMS")
-		}
-		form := w.do("GET", subscribePath).Body.String()
-		for _, want := range []string{
-			`id="sms"`, `type="tel"`, `name="phone"`, `autocomplete="tel"`, `inputmode="tel"`,
-		} {
-			if !strings.Contains(form, want) {
-				t.Errorf("the form has no %s", want)
-			}
-		}
-		for _, typed := range []string{"", "0151 12345678", "ada@example.com", "+49 x"} {
-			p := w.answer(w.post(subscribePath, url.Values{fieldPhone: {typed}, fieldComponent: w.ids("North")}), 422)
-			if !strings.Contains(p.Text(), "with its country code, such as") || !strings.Contains(p.Text(), "North") {
-				t.Errorf("%q: %s", typed, p.Text())
-			}
-		}
 		unknown := w.post(subscribePath, url.Values{fieldPhone: {"+4915112345678"}, fieldCode: {"BBBB-BBBB"}})
 		asked := w.answer(w.post(subscribePath, url.Values{
 			fieldPhone: {"0049 151 / 123 456 78"}, fieldComponent: w.ids("North"),
@@ -93,26 +74,12 @@ func TestSMSSignUp(t *testing.T) {
 		if w.answer(wrong, 422); wrong.Body.String() != unknown.Body.String() {
 			t.Error("the answer to a wrong code says whether the number is subscribed")
 		}
-		form = wrong.Body.String()
+		form := wrong.Body.String()
 		if !strings.Contains(form, `<input type="hidden" name="phone" value="&#43;4915112345678">`) {
 			t.Errorf("the form for the code has lost the number: %s", form)
 		}
 		path := "/status/acme/subscription/" + sub.Key
-		for short, long := range map[string]string{"/s/": path, "/u/": "/status/acme/unsubscribe/" + sub.Key} {
-			rec := w.do("GET", short+sub.Key)
-			if rec.Code != 302 || rec.Header().Get("Location") != long ||
-				rec.Header().Get("Cache-Control") != "no-store" {
-				t.Errorf("%s: %d %v", short, rec.Code, rec.Header())
-			}
-			for _, bad := range []string{"", "x", strings.Repeat("k", kernel.PingTokenLength), sub.Key + "/x"} {
-				if rec := w.do("GET", short+bad); rec.Code != 404 {
-					t.Errorf("%s%s: %d", short, bad, rec.Code)
-				}
-			}
-			if rec := w.post(short+sub.Key, url.Values{}); rec.Code != 405 {
-				t.Errorf("POST %s: %d", short, rec.Code)
-			}
-		}
+		w.shortLinks(sub.Key)
 		if w.subscribers()["+4915112345678"].ID == "" || !w.subscribers()["+4915112345678"].ConfirmedAt.IsZero() {
 			t.Fatal("opening a link has changed something")
 		}
@@ -124,9 +91,8 @@ func TestSMSSignUp(t *testing.T) {
 			rec.Header().Get("Cache-Control") != "no-store" || w.subscribers()["+4915112345678"].ConfirmedAt.IsZero() {
 			t.Errorf("%d %v", rec.Code, rec.Header())
 		}
-		if p := w.answer(w.do("GET", path+"?confirmed"), 200); !strings.Contains(
-			p.Text(), "Thank you. Your subscription is confirmed.",
-		) {
+		p := w.answer(w.do("GET", path+"?confirmed"), 200)
+		if !strings.Contains(p.Text(), "Thank you. Your subscription is confirmed.") {
 			t.Errorf("after the code: %s", p.Text())
 		}
 		if p := w.answer(w.do("GET", path), 200); strings.Contains(p.Text(), "Thank you") {
@@ -143,6 +109,50 @@ func TestSMSSignUp(t *testing.T) {
 			t.Error("still subscribed")
 		}
 	})
+}
+
+func TestFormForSMS(t *testing.T) {
+	runSMS(t, store.SMSOptions{}, func(w *mailFixture) {
+		panel := w.do("GET", "/status/acme").Body.String()
+		if !strings.Contains(panel, `href="/status/acme/subscribe#sms"`) {
+			t.Error("the panel does not offer SMS")
+		}
+		form := w.do("GET", subscribePath).Body.String()
+		for _, want := range []string{
+			`id="sms"`, `type="tel"`, `name="phone"`, `autocomplete="tel"`, `inputmode="tel"`,
+		} {
+			if !strings.Contains(form, want) {
+				t.Errorf("the form has no %s", want)
+			}
+		}
+		for _, typed := range []string{"", "0151 12345678", "ada@example.com", "+49 x"} {
+			p := w.answer(w.post(subscribePath, url.Values{fieldPhone: {typed}, fieldComponent: w.ids("North")}), 422)
+			if !strings.Contains(p.Text(), "with its country code, such as") || !strings.Contains(p.Text(), "North") {
+				t.Errorf("%q: %s", typed, p.Text())
+			}
+		}
+	})
+}
+
+// shortLinks follows the links in messages, which change nothing.
+func (w *mailFixture) shortLinks(key string) {
+	w.t.Helper()
+	path := "/status/acme/subscription/" + key
+	for short, long := range map[string]string{"/s/": path, "/u/": "/status/acme/unsubscribe/" + key} {
+		rec := w.do("GET", short+key)
+		if rec.Code != 302 || rec.Header().Get("Location") != long ||
+			rec.Header().Get("Cache-Control") != "no-store" {
+			w.t.Errorf("%s: %d %v", short, rec.Code, rec.Header())
+		}
+		for _, bad := range []string{"", "x", strings.Repeat("k", kernel.PingTokenLength), key + "/x"} {
+			if rec := w.do("GET", short+bad); rec.Code != 404 {
+				w.t.Errorf("%s%s: %d", short, bad, rec.Code)
+			}
+		}
+		if rec := w.post(short+key, url.Values{}); rec.Code != 405 {
+			w.t.Errorf("POST %s: %d", short, rec.Code)
+		}
+	}
 }
 
 // TestSMSSignUpsAreLimited checks the limits for an address and for the day, and the countries.

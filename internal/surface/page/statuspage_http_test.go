@@ -78,55 +78,81 @@ func statuspageFixture(w *fixture) {
 func TestStatuspageOverHTTP(t *testing.T) {
 	run(t, func(w *fixture) {
 		statuspageFixture(w)
-		t := w.t
 		for path := range statuspagetest.Documents {
-			path = "/status/acme/api/v2/" + path
-			rec := w.do("GET", path)
-			body := rec.Body.Bytes()
-			checkStatuspageDocument(t, rec, 200, body)
-			for _, fault := range statuspagetest.Faults(strings.TrimPrefix(path, "/status/acme/api/v2/"), body) {
-				t.Error(fault)
-			}
-			if got := rec.Header().Get("Content-Type"); got != "application/json" {
-				t.Errorf("%s: type %s", path, got)
-			}
-			tag := rec.Header().Get("Etag")
-			again := w.do("GET", path, "If-None-Match", tag)
-			checkStatuspageDocument(t, again, 304, nil)
-			head := w.do("HEAD", path)
-			checkStatuspageDocument(t, head, 200, nil)
-			if tag == "" || fmt.Sprint(head.Header()) != fmt.Sprint(rec.Header()) {
-				t.Errorf("%s: GET has %v, HEAD has %v", path, rec.Header(), head.Header())
-			}
-			packed := w.do("GET", path, "Accept-Encoding", "gzip")
-			if packed.Header().Get("Content-Encoding") != "gzip" || packed.Header().Get("Etag") == tag {
-				t.Errorf("%s packed: %v", path, packed.Header())
-			}
-			checkStatuspageDocument(t, packed, 200, body)
-			for _, rec := range []*httptest.ResponseRecorder{
-				rec, again, head, packed, w.do("POST", path), w.do("OPTIONS", path), w.do("GET", path+"/x"),
-			} {
-				if got := rec.Header().Get("Access-Control-Allow-Origin"); got != "*" {
-					t.Errorf("%s: %d with Access-Control-Allow-Origin %q", path, rec.Code, got)
-				}
-			}
-			for _, method := range []string{"POST", "PUT", "PATCH", "DELETE", "TRACE", "get"} {
-				checkStatuspageError(t, w.do(method, path), 405)
-			}
-			rec = w.do("OPTIONS", path, "Origin", "https://other.example", "Access-Control-Request-Method", "GET",
-				"Access-Control-Request-Headers", "if-none-match")
-			if rec.Code != 204 || rec.Header().Get("Access-Control-Allow-Methods") != "GET, HEAD, OPTIONS" ||
-				rec.Header().Get("Access-Control-Allow-Headers") != "*" {
-				t.Errorf("OPTIONS %s: %d %v", path, rec.Code, rec.Header())
-			}
+			w.checkStatuspagePath("/status/acme/api/v2/" + path)
 		}
+	})
+}
+
+// checkStatuspagePath checks a document, and all methods of its path.
+func (w *fixture) checkStatuspagePath(path string) {
+	w.t.Helper()
+	t := w.t
+	rec := w.do("GET", path)
+	body := rec.Body.Bytes()
+	checkStatuspageDocument(t, rec, 200, body)
+	for _, fault := range statuspagetest.Faults(strings.TrimPrefix(path, "/status/acme/api/v2/"), body) {
+		t.Error(fault)
+	}
+	if got := rec.Header().Get("Content-Type"); got != "application/json" {
+		t.Errorf("%s: type %s", path, got)
+	}
+	tag := rec.Header().Get("Etag")
+	again := w.do("GET", path, "If-None-Match", tag)
+	checkStatuspageDocument(t, again, 304, nil)
+	head := w.do("HEAD", path)
+	checkStatuspageDocument(t, head, 200, nil)
+	if tag == "" || fmt.Sprint(head.Header()) != fmt.Sprint(rec.Header()) {
+		t.Errorf("%s: GET has %v, HEAD has %v", path, rec.Header(), head.Header())
+	}
+	packed := w.do("GET", path, "Accept-Encoding", "gzip")
+	if packed.Header().Get("Content-Encoding") != "gzip" || packed.Header().Get("Etag") == tag {
+		t.Errorf("%s packed: %v", path, packed.Header())
+	}
+	checkStatuspageDocument(t, packed, 200, body)
+	for _, rec := range []*httptest.ResponseRecorder{
+		rec, again, head, packed, w.do("POST", path), w.do("OPTIONS", path), w.do("GET", path+"/x"),
+	} {
+		if got := rec.Header().Get("Access-Control-Allow-Origin"); got != "*" {
+			t.Errorf("%s: %d with Access-Control-Allow-Origin %q", path, rec.Code, got)
+		}
+	}
+	for _, method := range []string{"POST", "PUT", "PATCH", "DELETE", "TRACE", "get"} {
+		checkStatuspageError(t, w.do(method, path), 405)
+	}
+	rec = w.do("OPTIONS", path, "Origin", "https://other.example", "Access-Control-Request-Method", "GET",
+		"Access-Control-Request-Headers", "if-none-match")
+	if rec.Code != 204 || rec.Header().Get("Access-Control-Allow-Methods") != "GET, HEAD, OPTIONS" ||
+		rec.Header().Get("Access-Control-Allow-Headers") != "*" {
+		t.Errorf("OPTIONS %s: %d %v", path, rec.Code, rec.Header())
+	}
+}
+
+func TestUnknownStatuspageDocuments(t *testing.T) {
+	run(t, func(w *fixture) {
+		t := w.t
+		statuspageFixture(w)
 		for _, path := range []string{
 			"", "x.json", "summary", "summary.json/", "incidents", "incidents/", "incidents/summary.json",
 			"components.JSON", "/summary.json", "subscribers.json",
 		} {
 			checkStatuspageError(t, w.do("GET", "/status/acme/api/v2/"+path), 404)
 		}
-		// No page is there; where all pages are, it would be no one's.
+		for _, path := range []string{
+			"/status/acme/api/v2", "/status/acme/api/v1/summary.json", "/status/nobody/api/v2",
+			"/status//api/v2/summary.json",
+		} {
+			if rec := w.do("GET", path); rec.Code != 404 {
+				t.Errorf("%s: %d", path, rec.Code)
+			}
+		}
+	})
+}
+
+// TestStatuspageDocumentsOfNoPage asks for documents where no page is; where all pages are, they would be no one's.
+func TestStatuspageDocumentsOfNoPage(t *testing.T) {
+	run(t, func(w *fixture) {
+		t := w.t
 		for _, path := range []string{
 			"/status/nobody/api/v2/summary.json", "/status/Not a slug/api/v2/summary.json", "/status/nobody/api/v2/x",
 			"/api/v2/summary.json",
@@ -142,14 +168,6 @@ func TestStatuspageOverHTTP(t *testing.T) {
 			}
 			if asked.Code != 204 {
 				t.Errorf("OPTIONS %s: %d", path, asked.Code)
-			}
-		}
-		for _, path := range []string{
-			"/status/acme/api/v2", "/status/acme/api/v1/summary.json", "/status/nobody/api/v2",
-			"/status//api/v2/summary.json",
-		} {
-			if rec := w.do("GET", path); rec.Code != 404 {
-				t.Errorf("%s: %d", path, rec.Code)
 			}
 		}
 	})
@@ -201,23 +219,7 @@ func TestStatuspageChanges(t *testing.T) {
 	run(t, func(w *fixture) {
 		statuspageFixture(w)
 		t := w.t
-		summary := func(slug string) (s struct {
-			Page struct {
-				Name, URL string
-				UpdatedAt string `json:"updated_at"`
-			}
-			Components   []struct{ ID, Status string }
-			Incidents    []struct{ ID, Shortlink string }
-			Maintenances []struct{ Name, Shortlink string } `json:"scheduled_maintenances"`
-			Status       struct{ Indicator string }
-		}) {
-			t.Helper()
-			rec := w.do("GET", "/status/"+slug+"/api/v2/summary.json")
-			if err := json.Unmarshal(rec.Body.Bytes(), &s); err != nil || rec.Code != 200 {
-				t.Fatalf("%d: %v", rec.Code, err)
-			}
-			return s
-		}
+		summary := w.statuspageSummary
 		s := summary("acme")
 		if len(s.Components) != 3 || s.Components[0].Status != "partial_outage" ||
 			s.Components[2].Status != "under_maintenance" ||
@@ -241,9 +243,35 @@ func TestStatuspageChanges(t *testing.T) {
 			s.Page.UpdatedAt <= before {
 			t.Errorf("after a change: %+v", s)
 		}
-		other, name := "other", "Other"
+	})
+}
+
+type statuspageSummary struct {
+	Page struct {
+		Name, URL string
+		UpdatedAt string `json:"updated_at"`
+	}
+	Components   []struct{ ID, Status string }
+	Incidents    []struct{ ID, Shortlink string }
+	Maintenances []struct{ Name, Shortlink string } `json:"scheduled_maintenances"`
+	Status       struct{ Indicator string }
+}
+
+func (w *fixture) statuspageSummary(slug string) (s statuspageSummary) {
+	w.t.Helper()
+	rec := w.do("GET", "/status/"+slug+"/api/v2/summary.json")
+	if err := json.Unmarshal(rec.Body.Bytes(), &s); err != nil || rec.Code != 200 {
+		w.t.Fatalf("%d: %v", rec.Code, err)
+	}
+	return s
+}
+
+func TestStatuspageOfRenamedPage(t *testing.T) {
+	run(t, func(w *fixture) {
+		statuspageFixture(w)
+		t, summary := w.t, w.statuspageSummary
 		p, err := w.store.ChangePage(t.Context(), w.ws, "acme", func(p *statuspage.Page) error {
-			p.Slug = other
+			p.Slug = "other"
 			return nil
 		})
 		must(w, p, err)
@@ -257,16 +285,22 @@ func TestStatuspageChanges(t *testing.T) {
 			t.Errorf("under the old slug: %+v", s)
 		}
 		p, err = w.store.ChangePage(t.Context(), w.ws, "acme", func(p *statuspage.Page) error {
-			p.Name = name
+			p.Name = "Other"
 			return nil
 		})
 		must(w, p, err)
 		if s := summary("acme"); s.Page.Name != "Other" {
 			t.Errorf("renamed: %+v", s.Page)
 		}
-		domain := "status.acme.example"
-		p, err = w.store.ChangePage(t.Context(), w.ws, "acme", func(p *statuspage.Page) error {
-			p.Domain = domain
+	})
+}
+
+func TestStatuspageAtOwnDomain(t *testing.T) {
+	run(t, func(w *fixture) {
+		statuspageFixture(w)
+		t, summary := w.t, w.statuspageSummary
+		p, err := w.store.ChangePage(t.Context(), w.ws, "acme", func(p *statuspage.Page) error {
+			p.Domain = "status.acme.example"
 			return nil
 		})
 		must(w, p, err)

@@ -46,30 +46,10 @@ func actions(p htmltest.Tree) (names []string) {
 	return names
 }
 
-func TestSubscription(t *testing.T) {
+func TestSubscriptionIsConfirmed(t *testing.T) {
 	runMail(t, func(w *mailFixture) {
-		t := w.t
-		w.answer(w.send("/status/acme/subscribe", "email=ann@example.com&component="+w.components["North"]), 200)
-		sub := w.subscribers()["ann@example.com"]
-		path := "/status/acme/subscription/" + sub.Key
-		get := func() htmltest.Tree {
-			t.Helper()
-			rec, head := w.do("GET", path), w.do("HEAD", path)
-			if head.Code != rec.Code || head.Body.Len() != 0 || fmt.Sprint(head.Header()) != fmt.Sprint(rec.Header()) {
-				t.Errorf("HEAD: %d %v", head.Code, head.Header())
-			}
-			return w.secret(rec, 200, sub.Key)
-		}
-		post := func(body, done string) htmltest.Tree {
-			t.Helper()
-			p := w.secret(w.send(path, body), 200, sub.Key)
-			if got := p.One(t, "[role=status]"); got != done {
-				t.Errorf("%s: %q", body, got)
-			}
-			return p
-		}
-
-		p := get()
+		t, s := w.t, newSubscription(w)
+		p := s.get()
 		if got := actions(p); !slices.Equal(got, []string{actConfirm, actUnsubscribe}) ||
 			p.One(t, "h1") != "Confirm your subscription" {
 			t.Errorf("unconfirmed: %v", got)
@@ -78,23 +58,63 @@ func TestSubscription(t *testing.T) {
 			!strings.Contains(text, "affect North") || len(p.All("[role=status]")) > 0 {
 			t.Errorf("unconfirmed: %q", text)
 		}
-		if get(); !w.subscribers()["ann@example.com"].ConfirmedAt.IsZero() {
+		if s.get(); !w.subscribers()["ann@example.com"].ConfirmedAt.IsZero() {
 			t.Fatal("looking at it has confirmed it")
 		}
-		p = post("action=confirm", "Thank you. Your subscription is confirmed.")
+		p = s.post("action=confirm", "Thank you. Your subscription is confirmed.")
 		if now := w.subscribers()["ann@example.com"]; !now.Active() || len(p.All("button[value=confirm]")) > 0 {
 			t.Errorf("confirmed: %+v", now)
 		}
-		post("action=confirm", "Thank you. Your subscription is confirmed.")
+		s.post("action=confirm", "Thank you. Your subscription is confirmed.")
+	})
+}
 
-		p = get()
+// subscription is a subscription of Ann to the component North.
+type subscription struct {
+	*mailFixture
+	audience.Subscriber
+	path string
+}
+
+// newSubscription subscribes Ann, who has not confirmed it yet.
+func newSubscription(w *mailFixture) *subscription {
+	w.t.Helper()
+	w.answer(w.send("/status/acme/subscribe", "email=ann@example.com&component="+w.components["North"]), 200)
+	sub := w.subscribers()["ann@example.com"]
+	return &subscription{mailFixture: w, Subscriber: sub, path: "/status/acme/subscription/" + sub.Key}
+}
+
+// get returns the page of the subscription.
+func (s *subscription) get() htmltest.Tree {
+	s.t.Helper()
+	rec, head := s.do("GET", s.path), s.do("HEAD", s.path)
+	if head.Code != rec.Code || head.Body.Len() != 0 || fmt.Sprint(head.Header()) != fmt.Sprint(rec.Header()) {
+		s.t.Errorf("HEAD: %d %v", head.Code, head.Header())
+	}
+	return s.secret(rec, 200, s.Key)
+}
+
+// post sends a form of the page, and checks what it says then.
+func (s *subscription) post(body, done string) htmltest.Tree {
+	s.t.Helper()
+	p := s.secret(s.send(s.path, body), 200, s.Key)
+	if got := p.One(s.t, "[role=status]"); got != done {
+		s.t.Errorf("%s: %q, want %q", body, got, done)
+	}
+	return p
+}
+
+func TestComponentsOfSubscriptionChange(t *testing.T) {
+	runMail(t, func(w *mailFixture) {
+		t, s := w.t, newSubscription(w)
+		s.post("action=confirm", "Thank you. Your subscription is confirmed.")
+		p := s.get()
 		if got := actions(p); !slices.Equal(got, []string{actSave, actUnsubscribe}) {
 			t.Errorf("confirmed: %v", got)
 		}
-		if got := p.Texts(".facts dd"); !slices.Equal(
-			got, []string{"ann@example.com", "Active since 21 Nov 2020, 15:04 UTC", "North"},
-		) {
-			t.Errorf("confirmed: %q", got)
+		facts := []string{"ann@example.com", "Active since 21 Nov 2020, 15:04 UTC", "North"}
+		if got := p.Texts(".facts dd"); !slices.Equal(got, facts) {
+			t.Errorf("confirmed: %q, want %q", got, facts)
 		}
 		if len(p.All("input[checked]")) != 2 || len(p.All("input[name=scope][value=components][checked]")) != 1 ||
 			len(p.All("input[value="+w.components["North"]+"][checked]")) != 1 {
@@ -111,7 +131,7 @@ func TestSubscription(t *testing.T) {
 			{"action=save&component=" + w.components["North"], w.ids("North")},
 			{"action=save", nil},
 		} {
-			p := post(c.body, "Your choice is saved.")
+			p := s.post(c.body, "Your choice is saved.")
 			if got := w.subscribers()["ann@example.com"].Components; !slices.Equal(got, c.want) {
 				t.Errorf("%s: %v", c.body, got)
 			}
@@ -119,16 +139,21 @@ func TestSubscription(t *testing.T) {
 				t.Errorf("%s: the whole page is chosen: %v", c.body, whole)
 			}
 		}
+	})
+}
 
-		p = w.secret(w.send(path, "action=unsubscribe"), 200, sub.Key)
+func TestSubscriptionEnds(t *testing.T) {
+	runMail(t, func(w *mailFixture) {
+		t, s := w.t, newSubscription(w)
+		p := w.secret(w.send(s.path, "action=unsubscribe"), 200, s.Key)
 		if got := p.One(t, "h1"); got != "You are unsubscribed" || len(w.subscribers()) != 0 {
 			t.Errorf("%q, %v", got, w.subscribers())
 		}
 		for _, rec := range []*httptest.ResponseRecorder{
-			w.do("GET", path), w.send(path, "action=confirm"), w.send(path, "action=save"),
-			w.send(path, "action=resume"), w.send(path, "action=unsubscribe"),
+			w.do("GET", s.path), w.send(s.path, "action=confirm"), w.send(s.path, "action=save"),
+			w.send(s.path, "action=resume"), w.send(s.path, "action=unsubscribe"),
 		} {
-			if got := w.secret(rec, 404, sub.Key).One(t, "h1"); got != "This subscription does not exist" {
+			if got := w.secret(rec, 404, s.Key).One(t, "h1"); got != "This subscription does not exist" {
 				t.Errorf("ended: %q", got)
 			}
 		}
@@ -232,28 +257,6 @@ func TestUnsubscribe(t *testing.T) {
 		w.page("beta", "Beta")
 		w.site.mail = false // what was sent before still works
 		unknown := strings.Repeat("0", 32)
-		look := func(key string) string {
-			t.Helper()
-			path := "/status/acme/unsubscribe/" + key
-			rec, head := w.do("GET", path), w.do("HEAD", path)
-			if head.Code != 200 || head.Body.Len() != 0 || fmt.Sprint(head.Header()) != fmt.Sprint(rec.Header()) {
-				t.Errorf("HEAD: %d %v", head.Code, head.Header())
-			}
-			p := w.secret(rec, 200, key)
-			if len(p.All("form")) != 1 || len(p.All("form[method=post] button")) != 1 || len(p.All("input")) != 0 {
-				t.Error("there is not just a button")
-			}
-			return fmt.Sprint(rec.Header(), rec.Body)
-		}
-		click := func(key, contentType, body string) string {
-			t.Helper()
-			rec := w.send("/status/acme/unsubscribe/"+key, body, "Content-Type", contentType, "Origin",
-				"https://mail.example")
-			if got := w.secret(rec, 200, key).One(t, "h1"); got != "You are unsubscribed" {
-				t.Errorf("%q", got)
-			}
-			return fmt.Sprint(rec.Header(), rec.Body)
-		}
 		const form = "application/x-www-form-urlencoded"
 		bounds := "multipart/form-data; boundary=b"
 		for contentType, body := range map[string]string{
@@ -265,22 +268,23 @@ func TestUnsubscribe(t *testing.T) {
 			"application/octet-stream": strings.Repeat("\xff", 1<<20),
 		} {
 			ann := w.subscriber("ann@example.com")
-			if look(ann.Key) != look(unknown) {
+			if w.looksAtUnsubscribe(ann.Key) != w.looksAtUnsubscribe(unknown) {
 				t.Error("GET reveals whether the subscription exists")
 			}
 			if len(w.subscribers()) != 1 {
 				t.Fatal("looking ended it")
 			}
-			first := click(ann.Key, contentType, body)
+			first := w.unsubscribe(ann.Key, contentType, body)
 			if len(w.subscribers()) != 0 {
 				t.Fatalf("%s did nothing", contentType)
 			}
-			if second := click(ann.Key, contentType, body); second != first ||
-				click(unknown, contentType, body) != first || look(ann.Key) != look(unknown) {
+			if second := w.unsubscribe(ann.Key, contentType, body); second != first ||
+				w.unsubscribe(unknown, contentType, body) != first ||
+				w.looksAtUnsubscribe(ann.Key) != w.looksAtUnsubscribe(unknown) {
 				t.Error("POST reveals whether the subscription existed")
 			}
 		}
-		click("no-key-at-all", form, "")
+		w.unsubscribe("no-key-at-all", form, "")
 		// By the slug that the page had when the mail was sent.
 		w.answer(w.send("/status/former/unsubscribe/"+w.subscriber("ann@example.com").Key,
 			"List-Unsubscribe=One-Click"), 200)
@@ -289,6 +293,34 @@ func TestUnsubscribe(t *testing.T) {
 		}
 		w.get("/status/nope/unsubscribe/"+unknown, 404)
 	})
+}
+
+// looksAtUnsubscribe returns the response of the link to unsubscribe.
+func (w *mailFixture) looksAtUnsubscribe(key string) string {
+	t := w.t
+	t.Helper()
+	path := "/status/acme/unsubscribe/" + key
+	rec, head := w.do("GET", path), w.do("HEAD", path)
+	if head.Code != 200 || head.Body.Len() != 0 || fmt.Sprint(head.Header()) != fmt.Sprint(rec.Header()) {
+		t.Errorf("HEAD: %d %v", head.Code, head.Header())
+	}
+	p := w.secret(rec, 200, key)
+	if len(p.All("form")) != 1 || len(p.All("form[method=post] button")) != 1 || len(p.All("input")) != 0 {
+		t.Error("there is not just a button")
+	}
+	return fmt.Sprint(rec.Header(), rec.Body)
+}
+
+// unsubscribe unsubscribes as a mail program does, and returns the response.
+func (w *mailFixture) unsubscribe(key, contentType, body string) string {
+	t := w.t
+	t.Helper()
+	rec := w.send("/status/acme/unsubscribe/"+key, body, "Content-Type", contentType, "Origin",
+		"https://mail.example")
+	if got := w.secret(rec, 200, key).One(t, "h1"); got != "You are unsubscribed" {
+		t.Errorf("after unsubscribing: %q", got)
+	}
+	return fmt.Sprint(rec.Header(), rec.Body)
 }
 
 // TestKeysAreNotLogged causes all errors that are logged.

@@ -13,7 +13,7 @@ import (
 	"github.com/allswell/allswell/internal/surface/web"
 )
 
-func TestTheme(t *testing.T) {
+func TestPageWithoutTheme(t *testing.T) {
 	run(t, func(w *fixture) {
 		t := w.t
 		p := w.get("/status/acme", 200)
@@ -21,30 +21,45 @@ func TestTheme(t *testing.T) {
 			!strings.HasPrefix(p.All("link[rel=icon]")[0].Attr("href"), "/assets/icon-") {
 			t.Error("a page without a theme has a picture or a style sheet")
 		}
-		accent := "#ffee00"
-		page, err := w.store.ChangePage(t.Context(), w.ws, "acme", func(p *statuspage.Page) error {
-			p.Accent, p.Footer = accent, []statuspage.FooterLink{
-				{Label: "Imprint", URL: "https://acme.example/imprint"},
-			}
-			return nil
-		})
-		must(w, page, err)
-		svg := []byte(`<svg xmlns="http://www.w3.org/2000/svg"><script>alert(1)</script></svg>`)
-		for _, image := range []statuspage.PageImage{
-			{Kind: statuspage.ImageLogo, Type: "image/svg+xml", Name: "0123456789abcdef.svg", Body: svg},
-			{
-				Kind: statuspage.ImageLogoDark, Type: "image/png", Name: "00112233aabbccdd.png",
-				Body: []byte("\x89PNG dark"),
-			},
-			{
-				Kind: statuspage.ImageIcon, Type: "image/png", Name: "fedcba9876543210.png",
-				Body: []byte("\x89PNG picture"),
-			},
-		} {
-			page, err = w.store.SetPageImage(t.Context(), w.ws, "acme", image)
-			must(w, page, err)
+	})
+}
+
+// themeLogo is a logo with a script, which no browser may run.
+var themeLogo = []byte(`<svg xmlns="http://www.w3.org/2000/svg"><script>alert(1)</script></svg>`)
+
+const themeAccent = "#ffee00"
+
+// theme gives the page an accent, a footer, logos and an icon.
+func (w *fixture) theme() {
+	w.t.Helper()
+	page, err := w.store.ChangePage(w.t.Context(), w.ws, "acme", func(p *statuspage.Page) error {
+		p.Accent, p.Footer = themeAccent, []statuspage.FooterLink{
+			{Label: "Imprint", URL: "https://acme.example/imprint"},
 		}
-		p = w.get("/status/acme", 200)
+		return nil
+	})
+	must(w, page, err)
+	for _, image := range []statuspage.PageImage{
+		{Kind: statuspage.ImageLogo, Type: "image/svg+xml", Name: "0123456789abcdef.svg", Body: themeLogo},
+		{
+			Kind: statuspage.ImageLogoDark, Type: "image/png", Name: "00112233aabbccdd.png",
+			Body: []byte("\x89PNG dark"),
+		},
+		{
+			Kind: statuspage.ImageIcon, Type: "image/png", Name: "fedcba9876543210.png",
+			Body: []byte("\x89PNG picture"),
+		},
+	} {
+		page, err = w.store.SetPageImage(w.t.Context(), w.ws, "acme", image)
+		must(w, page, err)
+	}
+}
+
+func TestTheme(t *testing.T) {
+	run(t, func(w *fixture) {
+		t := w.t
+		w.theme()
+		p := w.get("/status/acme", 200)
 		logo := p.All("h1 img")
 		if len(logo) != 2 || logo[0].Attr("alt") != "Acme" ||
 			logo[0].Attr("src") != "/status/acme/look/0123456789abcdef.svg" {
@@ -55,7 +70,7 @@ func TestTheme(t *testing.T) {
 			t.Error("the link in the footer is missing")
 		}
 		rec := w.do("GET", logo[0].Attr("src"))
-		if h := rec.Header(); rec.Code != 200 || !bytes.Equal(rec.Body.Bytes(), svg) ||
+		if h := rec.Header(); rec.Code != 200 || !bytes.Equal(rec.Body.Bytes(), themeLogo) ||
 			h.Get("Content-Type") != "image/svg+xml" || h.Get("Cache-Control") != web.CacheForever ||
 			h.Get("Content-Security-Policy") != string(web.PolicyImage) ||
 			h.Get("X-Content-Type-Options") != "nosniff" {
@@ -75,10 +90,17 @@ func TestTheme(t *testing.T) {
 		style := sheets[len(sheets)-1].Attr("href")
 		rec = w.do("GET", style)
 		if rec.Code != 200 || rec.Header().Get("Content-Type") != "text/css; charset=utf-8" ||
-			rec.Body.String() != string(assets.AccentDocument(accent).Body()) ||
+			rec.Body.String() != string(assets.AccentDocument(themeAccent).Body()) ||
 			rec.Header().Get("Cache-Control") != web.CacheForever {
 			t.Errorf("the style %s: %d %v", style, rec.Code, rec.Header())
 		}
+	})
+}
+
+func TestPartsOfThemeThatDoNotExist(t *testing.T) {
+	run(t, func(w *fixture) {
+		t := w.t
+		w.theme()
 		for _, path := range []string{
 			"", "nope", "style.css", "style.0123456789abcdef.css", "0123456789abcdef.png", "../history",
 			"fedcba9876543210.png/",
@@ -87,7 +109,7 @@ func TestTheme(t *testing.T) {
 		}
 		w.page("beta", "Beta")
 		w.get("/status/beta/look/0123456789abcdef.svg", 404)
-		page, err = w.store.DeletePageImage(t.Context(), w.ws, "acme", statuspage.ImageLogo)
+		page, err := w.store.DeletePageImage(t.Context(), w.ws, "acme", statuspage.ImageLogo)
 		must(w, page, err)
 		w.get("/status/acme/look/0123456789abcdef.svg", 404)
 		if got := w.get("/status/acme", 200).One(t, "h1"); got != "Acme" {

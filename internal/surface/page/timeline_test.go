@@ -29,15 +29,7 @@ type statuspageUpdate struct {
 func TestResolvedWithoutMessage(t *testing.T) {
 	run(t, func(w *fixture) {
 		t, ctx := w.t, w.t.Context()
-		inc := w.incident("acme", statuspage.Incident{Title: "Dark", State: statuspage.IncidentMonitoring}, "We look.")
-		w.clock.move(time.Minute)
-		resolved, yes := statuspage.IncidentResolved, true
-		inc, err := w.store.ChangeIncident(ctx, w.ws, inc.ID, func(i *statuspage.Incident) error {
-			i.State = resolved
-			i.SetResolved(yes)
-			return nil
-		}, statuspage.IncidentUpdate{}, "")
-		must(w, inc, err)
+		inc := w.resolvedWithoutMessage()
 		at := kernel.FormatTime(inc.ResolvedAt)
 		said := statuspage.SystemMessage{Kind: statuspage.SystemMessageResolved}.Text()
 
@@ -62,31 +54,47 @@ func TestResolvedWithoutMessage(t *testing.T) {
 			t.Errorf("the history has %q", got)
 		}
 		for lang, want := range map[string]string{"de": "Diese Störung ist behoben.", "ar": "تم حل هذه الحادثة."} {
-			if got := w.get("/status/acme/incidents/"+inc.ID+"?lang="+lang, 200).Texts(
-				".timeline .message",
-			); got[0] != want {
-				t.Errorf("%s: %q", lang, got)
+			got := w.get("/status/acme/incidents/"+inc.ID+"?lang="+lang, 200).Texts(".timeline .message")
+			if got[0] != want {
+				t.Errorf("%s: %q, want %q first", lang, got, want)
 			}
 		}
+	})
+}
 
-		// It stays resolved after a change of its state, and after an update.
+// resolvedWithoutMessage creates an incident that is resolved without a message.
+func (w *fixture) resolvedWithoutMessage() statuspage.Incident {
+	w.t.Helper()
+	inc := w.incident("acme", statuspage.Incident{Title: "Dark", State: statuspage.IncidentMonitoring}, "We look.")
+	w.clock.move(time.Minute)
+	inc, err := w.store.ChangeIncident(w.t.Context(), w.ws, inc.ID, func(i *statuspage.Incident) error {
+		i.State = statuspage.IncidentResolved
+		i.SetResolved(true)
+		return nil
+	}, statuspage.IncidentUpdate{}, "")
+	return must(w, inc, err)
+}
+
+// TestResolvedStaysResolved changes the state of a resolved incident, and posts an update.
+func TestResolvedStaysResolved(t *testing.T) {
+	run(t, func(w *fixture) {
+		t, ctx := w.t, w.t.Context()
+		inc := w.resolvedWithoutMessage()
 		w.clock.move(time.Minute)
-		monitoring := statuspage.IncidentMonitoring
-		inc, err = w.store.ChangeIncident(ctx, w.ws, inc.ID, func(i *statuspage.Incident) error {
-			i.State = monitoring
+		inc, err := w.store.ChangeIncident(ctx, w.ws, inc.ID, func(i *statuspage.Incident) error {
+			i.State = statuspage.IncidentMonitoring
 			return nil
 		}, statuspage.IncidentUpdate{}, "")
 		must(w, inc, err)
 		u, err := w.store.PostUpdate(ctx, w.ws, inc.ID, statuspage.IncidentUpdate{Message: "A fuse."}, nil)
 		must(w, u, err)
-		shown = w.timelines(inc.ID)
+		shown := w.timelines(inc.ID)
 		shown.check(t, []string{"Resolved A fuse.", "Monitoring We look."})
 		if shown.compat[0].ID != u.ID || shown.compat[0].Status != "resolved" || len(shown.compat) != 2 {
 			t.Errorf("with a message, documents for programs have %+v", shown.compat)
 		}
-		if got := w.get("/status/acme/incidents/"+inc.ID, 200).All("meta[name=description]")[0].Attr(
-			"content",
-		); got != "Resolved. No impact. A fuse." {
+		description := w.get("/status/acme/incidents/"+inc.ID, 200).All("meta[name=description]")[0]
+		if got := description.Attr("content"); got != "Resolved. No impact. A fuse." {
 			t.Errorf("the page is described as %q", got)
 		}
 	})

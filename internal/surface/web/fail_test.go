@@ -75,53 +75,61 @@ func TestProblemsArePreferred(t *testing.T) {
 	}
 }
 
-func TestFailures(t *testing.T) {
+// twoWrong returns an error of two fields.
+func twoWrong() error {
 	var bad kernel.ValidationError
 	bad.Add("b", "B is wrong.")
 	bad.Add("a", "A is wrong.")
-	now := time.Date(2026, 11, 21, 4, 0, 0, 500, time.UTC)
-	tests := []struct {
-		name   string
-		err    error
-		status int
-		header map[string]string
-		body   map[string]any
-		logged bool
-	}{
-		{"invalid", &bad, 422, nil, map[string]any{"message": "A is wrong. (And 1 more error.)", "code": "invalid",
-			"errors": map[string]any{"a": []any{"A is wrong."}, "b": []any{"B is wrong."}}}, false},
-		{"not found", kernel.ErrNotFound, 404, nil, map[string]any{"message": "Not found."}, false},
-		{"unauthenticated", kernel.ErrUnauthenticated, 401, map[string]string{"WWW-Authenticate": "Bearer"},
-			map[string]any{"message": "Unauthenticated."}, false},
-		{"forbidden", &Forbidden{kernel.ScopeRead, kernel.ScopeWrite}, 403, nil,
-			map[string]any{"message": "This token has the scope read; this call needs write.", "code": "forbidden"},
-			false},
-		{"method", &MethodNotAllowed{[]string{"GET", "HEAD"}}, 405, map[string]string{"Allow": "GET, HEAD"},
-			map[string]any{"message": "Method not allowed.", "code": "method_not_allowed"}, false},
-		{"too many", &TooMany{Now: now, Reset: now.Add(1500 * time.Millisecond)}, 429,
-			map[string]string{"Retry-After": "2", "X-RateLimit-Reset": fmt.Sprint(now.Unix() + 2)},
-			map[string]any{"message": "Too many requests.", "code": "rate_limited"}, false},
-		{"too many until now", &TooMany{Now: now, Reset: now}, 429, map[string]string{"Retry-After": "1"},
-			map[string]any{"message": "Too many requests.", "code": "rate_limited"}, false},
-		{"too large", &TooLarge{MaxBody}, 413, nil,
-			map[string]any{"message": "The request body may not be larger than 1048576 bytes.", "code": "too_large"},
-			false},
-		{"in progress", kernel.ErrInProgress, 409, nil,
-			map[string]any{
-				"message": "A request with this Idempotency-Key is still being answered.", "code": "in_progress",
-			}, false},
-		{"busy", kernel.ErrBusy, 503, map[string]string{"Retry-After": "5"},
-			map[string]any{"message": "The service cannot do this right now. Please try again.", "code": "busy"},
-			false},
-		{"unknown outcome", kernel.ErrUnknownOutcome, 503, map[string]string{"Retry-After": "5"},
-			map[string]any{"code": "unknown_outcome",
-				"message": "The change may or may not have been saved: the database did not confirm it. Please " +
-					"check, or repeat the request, a POST with the same Idempotency-Key."}, false},
-		{"out of time", context.DeadlineExceeded, 503, map[string]string{"Retry-After": "5"},
-			map[string]any{"message": "The service cannot do this right now. Please try again.", "code": "busy"},
-			false},
-	}
-	for _, tt := range tests {
+	return &bad
+}
+
+var failedAt = time.Date(2026, 11, 21, 4, 0, 0, 500, time.UTC)
+
+// failures are errors, and the responses to them.
+var failures = []struct {
+	name   string
+	err    error
+	status int
+	header map[string]string
+	body   map[string]any
+	logged bool
+}{
+	{"invalid", twoWrong(), 422, nil, map[string]any{"message": "A is wrong. (And 1 more error.)", "code": "invalid",
+		"errors": map[string]any{"a": []any{"A is wrong."}, "b": []any{"B is wrong."}}}, false},
+	{"not found", kernel.ErrNotFound, 404, nil, map[string]any{"message": "Not found."}, false},
+	{"unauthenticated", kernel.ErrUnauthenticated, 401, map[string]string{"WWW-Authenticate": "Bearer"},
+		map[string]any{"message": "Unauthenticated."}, false},
+	{"forbidden", &Forbidden{kernel.ScopeRead, kernel.ScopeWrite}, 403, nil,
+		map[string]any{"message": "This token has the scope read; this call needs write.", "code": "forbidden"},
+		false},
+	{"method", &MethodNotAllowed{[]string{"GET", "HEAD"}}, 405, map[string]string{"Allow": "GET, HEAD"},
+		map[string]any{"message": "Method not allowed.", "code": "method_not_allowed"}, false},
+	{"too many", &TooMany{Now: failedAt, Reset: failedAt.Add(1500 * time.Millisecond)}, 429,
+		map[string]string{"Retry-After": "2", "X-RateLimit-Reset": fmt.Sprint(failedAt.Unix() + 2)},
+		map[string]any{"message": "Too many requests.", "code": "rate_limited"}, false},
+	{"too many until now", &TooMany{Now: failedAt, Reset: failedAt}, 429, map[string]string{"Retry-After": "1"},
+		map[string]any{"message": "Too many requests.", "code": "rate_limited"}, false},
+	{"too large", &TooLarge{MaxBody}, 413, nil,
+		map[string]any{"message": "The request body may not be larger than 1048576 bytes.", "code": "too_large"},
+		false},
+	{"in progress", kernel.ErrInProgress, 409, nil,
+		map[string]any{
+			"message": "A request with this Idempotency-Key is still being answered.", "code": "in_progress",
+		}, false},
+	{"busy", kernel.ErrBusy, 503, map[string]string{"Retry-After": "5"},
+		map[string]any{"message": "The service cannot do this right now. Please try again.", "code": "busy"},
+		false},
+	{"unknown outcome", kernel.ErrUnknownOutcome, 503, map[string]string{"Retry-After": "5"},
+		map[string]any{"code": "unknown_outcome",
+			"message": "The change may or may not have been saved: the database did not confirm it. Please " +
+				"check, or repeat the request, a POST with the same Idempotency-Key."}, false},
+	{"out of time", context.DeadlineExceeded, 503, map[string]string{"Retry-After": "5"},
+		map[string]any{"message": "The service cannot do this right now. Please try again.", "code": "busy"},
+		false},
+}
+
+func TestFailures(t *testing.T) {
+	for _, tt := range failures {
 		for _, err := range []error{
 			tt.err, fmt.Errorf("password=hunter2: %w", tt.err), errors.Join(errors.New("hunter2"), tt.err),
 		} {

@@ -248,7 +248,35 @@ func TestStatuspageIncidents(t *testing.T) {
 
 // examplePage returns a page with one object of each kind. Times are minutes after day.
 func examplePage() statuspage.PageContents {
-	at := func(minutes int) time.Time { return day.Add(time.Duration(minutes) * time.Minute) }
+	return statuspage.PageContents{
+		AsOf: minutes(60),
+		Page: statuspage.Page{
+			ID: "page_1", Slug: "acme", Name: "Acme", TimeZone: "Pacific/Auckland", CreatedAt: minutes(0),
+			UpdatedAt: minutes(0),
+		},
+		Groups: []statuspage.Group{
+			{ID: "grp_1", PageID: "page_1", Name: "Regions", CreatedAt: minutes(1), UpdatedAt: minutes(1)},
+		},
+		Components: []statuspage.Component{
+			{
+				ID: "comp_w", PageID: "page_1", Name: "Website", Description: text("All of it"),
+				Baseline: kernel.StatusUnknown, CreatedAt: minutes(2), UpdatedAt: minutes(2),
+			},
+			{
+				ID: "comp_n", PageID: "page_1", GroupID: "grp_1", Name: "North", Baseline: kernel.StatusDegraded,
+				CreatedAt: minutes(3), UpdatedAt: minutes(16),
+			},
+		},
+		Incidents:    exampleIncidents(),
+		Maintenances: exampleMaintenances(),
+	}
+}
+
+// minutes returns a time some minutes after the page was created.
+func minutes(n int) time.Time { return day.Add(time.Duration(n) * time.Minute) }
+
+// exampleIncidents returns an incident that is resolved, and one that is open.
+func exampleIncidents() []statuspage.Incident {
 	inc := statuspage.Incident{
 		ID: "01a1fc53-1977-7f37-b83c-ba9c7d0ad201", PageID: "page_1", Title: "North is dark",
 		Impact: kernel.ImpactMajor, Affected: []statuspage.AffectedComponent{
@@ -256,176 +284,185 @@ func examplePage() statuspage.PageContents {
 			{ComponentID: "comp_gone", Name: "Gone", Status: kernel.StatusDegraded},
 		},
 	}
-	inc.Open(statuspage.IncidentUpdate{}, at(10))
-	u := inc.AddUpdate("upd_1", "We look.", nil, at(11))
-	changeIncident(&inc, at(12), func(i *statuspage.Incident) { i.State = statuspage.IncidentMonitoring })
-	u = inc.AddUpdate("upd_2", "It is *back*.", &u, at(13))
+	inc.Open(statuspage.IncidentUpdate{}, minutes(10))
+	u := inc.AddUpdate("upd_1", "We look.", nil, minutes(11))
+	changeIncident(&inc, minutes(12), func(i *statuspage.Incident) { i.State = statuspage.IncidentMonitoring })
+	u = inc.AddUpdate("upd_2", "It is *back*.", &u, minutes(13))
 	inc.Affected = inc.Affected[:1]
-	changeIncident(&inc, at(14), func(i *statuspage.Incident) { i.SetResolved(true) })
-	inc.AddUpdate("upd_3", "Done.", &u, at(15))
+	changeIncident(&inc, minutes(14), func(i *statuspage.Incident) { i.SetResolved(true) })
+	inc.AddUpdate("upd_3", "Done.", &u, minutes(15))
 	open := statuspage.Incident{ID: "01a1fc53-1977-7f37-b83c-ba9c7d0ad202", PageID: "page_1", Title: "Slow"}
-	open.Open(statuspage.IncidentUpdate{}, at(20))
-	return statuspage.PageContents{
-		AsOf: at(60),
-		Page: statuspage.Page{
-			ID: "page_1", Slug: "acme", Name: "Acme", TimeZone: "Pacific/Auckland", CreatedAt: at(0), UpdatedAt: at(0),
-		},
-		Groups: []statuspage.Group{
-			{ID: "grp_1", PageID: "page_1", Name: "Regions", CreatedAt: at(1), UpdatedAt: at(1)},
-		},
-		Components: []statuspage.Component{
-			{
-				ID: "comp_w", PageID: "page_1", Name: "Website", Description: text("All of it"),
-				Baseline: kernel.StatusUnknown, CreatedAt: at(2), UpdatedAt: at(2),
-			},
-			{
-				ID: "comp_n", PageID: "page_1", GroupID: "grp_1", Name: "North", Baseline: kernel.StatusDegraded,
-				CreatedAt: at(3), UpdatedAt: at(16),
-			},
-		},
-		Incidents: []statuspage.Incident{inc, open},
-		Maintenances: []statuspage.Maintenance{{
-			ID: "mnt_1", PageID: "page_1", Title: "New wires", State: statuspage.MaintenanceCompleted,
-			ScheduledFor: at(30), ScheduledUntil: at(50),
-			BegunAt: at(30), EndedAt: at(40), CreatedAt: at(21), UpdatedAt: at(40),
-			Components: []statuspage.ComponentName{{ID: "comp_n", Name: "North"}},
-			Updates: []statuspage.MaintenanceUpdate{
-				{
-					ID: "upd_4", MaintenanceID: "mnt_1", Number: 1, Message: "Soon.",
-					State: statuspage.MaintenanceScheduled, CreatedAt: at(21),
-				},
-				{
-					ID: "upd_5", MaintenanceID: "mnt_1", Number: 2, Message: "Now.",
-					State: statuspage.MaintenanceInProgress, CreatedAt: at(30),
-				},
-				{
-					ID: "upd_6", MaintenanceID: "mnt_1", Number: 3, Message: "Nearly.",
-					State: statuspage.MaintenanceVerifying, CreatedAt: at(35),
-				},
-				{
-					ID: "upd_7", MaintenanceID: "mnt_1", Number: 4, Message: "Done.",
-					State: statuspage.MaintenanceCompleted, CreatedAt: at(40),
-				},
-			},
-		}, {
-			ID: "mnt_2", PageID: "page_1", Title: "More wires", State: statuspage.MaintenanceScheduled,
-			ScheduledFor: at(300), ScheduledUntil: at(500),
-			CreatedAt: at(22), UpdatedAt: at(22),
-		}, {
-			ID: "mnt_3", PageID: "page_1", Title: "Fewer wires", State: statuspage.MaintenanceScheduled,
-			ScheduledFor: at(200), ScheduledUntil: at(250),
-			CreatedAt: at(23), UpdatedAt: at(23),
-		}, {
-			ID: "mnt_4", PageID: "page_1", Title: "Wires now", State: statuspage.MaintenanceVerifying,
-			ScheduledFor: at(50), ScheduledUntil: at(70),
-			BegunAt: at(50), CreatedAt: at(24), UpdatedAt: at(24),
-		}},
-	}
+	open.Open(statuspage.IncidentUpdate{}, minutes(20))
+	return []statuspage.Incident{inc, open}
 }
 
-// TestStatuspageExample compares whole objects with expected ones.
-func TestStatuspageExample(t *testing.T) {
-	bodies := documentsOf(t, examplePage())
-	is := func(path, want string, steps ...any) {
-		t.Helper()
-		var got, wanted any
-		if err := json.Unmarshal(bodies[path], &got); err != nil {
-			t.Fatal(err)
-		}
-		for _, step := range steps {
-			switch step := step.(type) {
-			case int:
-				got = got.([]any)[step]
-			case string:
-				got = got.(map[string]any)[step]
-			}
-		}
-		if err := json.Unmarshal([]byte(want), &wanted); err != nil {
-			t.Fatal(err)
-		}
-		if !reflect.DeepEqual(got, wanted) {
-			text, _ := json.MarshalIndent(got, "", " ")
-			t.Errorf("%s %v is %s\nwant %s", path, steps, text, want)
-		}
-	}
-	const north = `{"id": "comp_n", "name": "North", "status": "degraded_performance", "created_at": "2020-11-21T15:07:05.000Z",
+// exampleMaintenances returns maintenance in each state.
+func exampleMaintenances() []statuspage.Maintenance {
+	return []statuspage.Maintenance{{
+		ID: "mnt_1", PageID: "page_1", Title: "New wires", State: statuspage.MaintenanceCompleted,
+		ScheduledFor: minutes(30), ScheduledUntil: minutes(50),
+		BegunAt: minutes(30), EndedAt: minutes(40), CreatedAt: minutes(21), UpdatedAt: minutes(40),
+		Components: []statuspage.ComponentName{{ID: "comp_n", Name: "North"}},
+		Updates: []statuspage.MaintenanceUpdate{
+			{
+				ID: "upd_4", MaintenanceID: "mnt_1", Number: 1, Message: "Soon.",
+				State: statuspage.MaintenanceScheduled, CreatedAt: minutes(21),
+			},
+			{
+				ID: "upd_5", MaintenanceID: "mnt_1", Number: 2, Message: "Now.",
+				State: statuspage.MaintenanceInProgress, CreatedAt: minutes(30),
+			},
+			{
+				ID: "upd_6", MaintenanceID: "mnt_1", Number: 3, Message: "Nearly.",
+				State: statuspage.MaintenanceVerifying, CreatedAt: minutes(35),
+			},
+			{
+				ID: "upd_7", MaintenanceID: "mnt_1", Number: 4, Message: "Done.",
+				State: statuspage.MaintenanceCompleted, CreatedAt: minutes(40),
+			},
+		},
+	}, {
+		ID: "mnt_2", PageID: "page_1", Title: "More wires", State: statuspage.MaintenanceScheduled,
+		ScheduledFor: minutes(300), ScheduledUntil: minutes(500),
+		CreatedAt: minutes(22), UpdatedAt: minutes(22),
+	}, {
+		ID: "mnt_3", PageID: "page_1", Title: "Fewer wires", State: statuspage.MaintenanceScheduled,
+		ScheduledFor: minutes(200), ScheduledUntil: minutes(250),
+		CreatedAt: minutes(23), UpdatedAt: minutes(23),
+	}, {
+		ID: "mnt_4", PageID: "page_1", Title: "Wires now", State: statuspage.MaintenanceVerifying,
+		ScheduledFor: minutes(50), ScheduledUntil: minutes(70),
+		BegunAt: minutes(50), CreatedAt: minutes(24), UpdatedAt: minutes(24),
+	}}
+}
+
+const northJSON = `{"id": "comp_n", "name": "North", "status": "degraded_performance", "created_at": "2020-11-21T15:07:05.000Z",
 		"updated_at": "2020-11-21T15:20:05.000Z", "position": 1, "description": null, "showcase": true, "start_date": "2020-11-22",
 		"group_id": "grp_1", "page_id": "page_1", "group": false, "only_show_if_degraded": false}`
-	const components = `[
+const componentsJSON = `[
 		{"id": "comp_w", "name": "Website", "status": "operational", "created_at": "2020-11-21T15:06:05.000Z",
 			"updated_at": "2020-11-21T15:06:05.000Z", "position": 1, "description": "All of it", "showcase": true, "start_date": "2020-11-22",
 			"group_id": null, "page_id": "page_1", "group": false, "only_show_if_degraded": false},
 		{"id": "grp_1", "name": "Regions", "status": "degraded_performance", "created_at": "2020-11-21T15:05:05.000Z",
 			"updated_at": "2020-11-21T15:20:05.000Z", "position": 2, "description": null, "showcase": true, "start_date": null,
 			"group_id": null, "page_id": "page_1", "group": true, "only_show_if_degraded": false, "components": ["comp_n"]},
-		` + north + `]`
-	page := `{"id": "page_1", "name": "Acme", "url": "https://status.example", "time_zone": "Pacific/Auckland", ` +
-		`"updated_at": "2020-11-21T15:44:05.000Z"}`
-	for path := range bodies {
-		is(path, page, "page")
-	}
-	is("status.json", `{"indicator": "minor", "description": "Some systems are degraded"}`, "status")
-	is("summary.json", components, "components")
-	is("components.json", components, "components")
-	update := func(id, of, status, body, at, affected string) string {
-		return fmt.Sprintf(`{"id": %q, "status": %q, "body": %q, "incident_id": %q, "created_at": %q, "updated_at": %[5]q, "display_at": %[5]q,
-			"affected_components": %[6]s, "deliver_notifications": true, "custom_tweet": null, "tweet_id": null}`, id,
-			status, body, of, at, affected)
-	}
-	affected := func(id, name, old, now string) string {
-		return fmt.Sprintf(`{"code": %q, "name": %q, "old_status": %q, "new_status": %q}`, id, name, old, now)
-	}
-	const dark, slow = "01a1fc53-1977-7f37-b83c-ba9c7d0ad201", "01a1fc53-1977-7f37-b83c-ba9c7d0ad202"
-	is("incidents.json",
-		`{"id": "`+dark+`", "name": "North is dark", "status": "resolved", "created_at": "2020-11-21T15:14:05.000Z",
-		"updated_at": "2020-11-21T15:19:05.000Z", "monitoring_at": "2020-11-21T15:17:05.000Z", "resolved_at": "2020-11-21T15:18:05.000Z",
-		"impact": "major", "shortlink": "https://status.example/incidents/`+dark+
-			`", "started_at": "2020-11-21T15:14:05.000Z", "page_id": "page_1",
-		"incident_updates": [`+
-			update("upd_3", dark, "resolved", "Done.", "2020-11-21T15:19:05.000Z",
-				"["+affected("comp_n", "North", "major_outage", "operational")+
-					","+affected("comp_gone", "Gone", "degraded_performance", "operational")+"]")+`,`+
-			update("upd_2", dark, "monitoring", "It is *back*.", "2020-11-21T15:17:05.000Z",
-				"["+affected("comp_n", "North", "major_outage", "major_outage")+
-					","+affected("comp_gone", "Gone", "degraded_performance", "degraded_performance")+"]")+`,`+
-			update("upd_1", dark, "investigating", "We look.", "2020-11-21T15:15:05.000Z",
-				"["+affected("comp_n", "North", "operational", "major_outage")+
-					","+affected("comp_gone", "Gone", "operational", "degraded_performance")+"]")+`],
-		"components": [`+north+`]}`, "incidents", 1)
-	const open = `[{"id": "` + slow +
-		`", "name": "Slow", "status": "investigating", "created_at": "2020-11-21T15:24:05.000Z",
+		` + northJSON + `]`
+
+const darkID, slowID = "01a1fc53-1977-7f37-b83c-ba9c7d0ad201", "01a1fc53-1977-7f37-b83c-ba9c7d0ad202"
+
+const openJSON = `[{"id": "` + slowID +
+	`", "name": "Slow", "status": "investigating", "created_at": "2020-11-21T15:24:05.000Z",
 		"updated_at": "2020-11-21T15:24:05.000Z", "monitoring_at": null, "resolved_at": null, "impact": "none",
-		"shortlink": "https://status.example/incidents/` + slow +
-		`", "started_at": "2020-11-21T15:24:05.000Z", "page_id": "page_1",
+		"shortlink": "https://status.example/incidents/` + slowID +
+	`", "started_at": "2020-11-21T15:24:05.000Z", "page_id": "page_1",
 		"incident_updates": [{"id": "upd_gcb5162lukbj4ob2ud66", "status": "investigating", "body": "We are investigating this incident.",
 			"incident_id": "01a1fc53-1977-7f37-b83c-ba9c7d0ad202", "created_at": "2020-11-21T15:24:05.000Z", "updated_at": "2020-11-21T15:24:05.000Z",
 			"display_at": "2020-11-21T15:24:05.000Z", "affected_components": null, "deliver_notifications": true, "custom_tweet": null, "tweet_id": null}],
 		"components": []}]`
-	is("incidents/unresolved.json", open, "incidents")
-	is("summary.json", open, "incidents")
-	in := func(old, now string) string { return "[" + affected("comp_n", "North", old, now) + "]" }
-	is("scheduled-maintenances.json",
+
+// updateJSON returns an update in a document.
+func updateJSON(id, of, status, body, at, affected string) string {
+	return fmt.Sprintf(`{"id": %q, "status": %q, "body": %q, "incident_id": %q, "created_at": %q, "updated_at": %[5]q, "display_at": %[5]q,
+			"affected_components": %[6]s, "deliver_notifications": true, "custom_tweet": null, "tweet_id": null}`, id,
+		status, body, of, at, affected)
+}
+
+func affectedJSON(id, name, old, now string) string {
+	return fmt.Sprintf(`{"code": %q, "name": %q, "old_status": %q, "new_status": %q}`, id, name, old, now)
+}
+
+func onNorth(old, now string) string { return "[" + affectedJSON("comp_n", "North", old, now) + "]" }
+
+// documents are the documents of a page by their paths.
+type documents map[string][]byte
+
+// has compares what the steps lead to in a document with JSON.
+func (d documents) has(t *testing.T, path, want string, steps ...any) {
+	t.Helper()
+	var got, wanted any
+	if err := json.Unmarshal(d[path], &got); err != nil {
+		t.Fatal(err)
+	}
+	for _, step := range steps {
+		switch step := step.(type) {
+		case int:
+			got = got.([]any)[step]
+		case string:
+			got = got.(map[string]any)[step]
+		}
+	}
+	if err := json.Unmarshal([]byte(want), &wanted); err != nil {
+		t.Fatal(err)
+	}
+	if !reflect.DeepEqual(got, wanted) {
+		text, _ := json.MarshalIndent(got, "", " ")
+		t.Errorf("%s %v is %s\nwant %s", path, steps, text, want)
+	}
+}
+
+// TestStatuspageExample compares whole objects with expected ones.
+func TestStatuspageExample(t *testing.T) {
+	d := documents(documentsOf(t, examplePage()))
+	page := `{"id": "page_1", "name": "Acme", "url": "https://status.example", "time_zone": "Pacific/Auckland", ` +
+		`"updated_at": "2020-11-21T15:44:05.000Z"}`
+	for path := range d {
+		d.has(t, path, page, "page")
+	}
+	d.has(t, "status.json", `{"indicator": "minor", "description": "Some systems are degraded"}`, "status")
+	d.has(t, "summary.json", componentsJSON, "components")
+	d.has(t, "components.json", componentsJSON, "components")
+}
+
+func TestStatuspageExampleIncidents(t *testing.T) {
+	d := documents(documentsOf(t, examplePage()))
+	d.has(t, "incidents.json",
+		`{"id": "`+darkID+`", "name": "North is dark", "status": "resolved", "created_at": "2020-11-21T15:14:05.000Z",
+		"updated_at": "2020-11-21T15:19:05.000Z", "monitoring_at": "2020-11-21T15:17:05.000Z", "resolved_at": "2020-11-21T15:18:05.000Z",
+		"impact": "major", "shortlink": "https://status.example/incidents/`+darkID+
+			`", "started_at": "2020-11-21T15:14:05.000Z", "page_id": "page_1",
+		"incident_updates": [`+
+			updateJSON("upd_3", darkID, "resolved", "Done.", "2020-11-21T15:19:05.000Z",
+				"["+affectedJSON("comp_n", "North", "major_outage", "operational")+
+					","+affectedJSON("comp_gone", "Gone", "degraded_performance", "operational")+"]")+`,`+
+			updateJSON("upd_2", darkID, "monitoring", "It is *back*.", "2020-11-21T15:17:05.000Z",
+				"["+affectedJSON("comp_n", "North", "major_outage", "major_outage")+
+					","+affectedJSON("comp_gone", "Gone", "degraded_performance", "degraded_performance")+"]")+`,`+
+			updateJSON("upd_1", darkID, "investigating", "We look.", "2020-11-21T15:15:05.000Z",
+				"["+affectedJSON("comp_n", "North", "operational", "major_outage")+
+					","+affectedJSON("comp_gone", "Gone", "operational", "degraded_performance")+"]")+`],
+		"components": [`+northJSON+`]}`, "incidents", 1)
+	d.has(t, "incidents/unresolved.json", openJSON, "incidents")
+	d.has(t, "summary.json", openJSON, "incidents")
+}
+
+func TestStatuspageExampleMaintenances(t *testing.T) {
+	d := documents(documentsOf(t, examplePage()))
+	d.has(t, "scheduled-maintenances.json",
 		`{"id": "mnt_1", "name": "New wires", "status": "completed", "created_at": "2020-11-21T15:25:05.000Z",
 		"updated_at": "2020-11-21T15:44:05.000Z", "monitoring_at": null, "resolved_at": "2020-11-21T15:44:05.000Z", "impact": "maintenance",
 		"shortlink": "https://status.example/maintenances/mnt_1", "started_at": "2020-11-21T15:25:05.000Z", "page_id": "page_1",
 		"incident_updates": [`+
-			update("upd_7", "mnt_1", "completed", "Done.", "2020-11-21T15:44:05.000Z",
-				in("under_maintenance", "operational"))+`,`+
-			update("upd_6", "mnt_1", "verifying", "Nearly.", "2020-11-21T15:39:05.000Z",
-				in("under_maintenance", "under_maintenance"))+`,`+
-			update("upd_5", "mnt_1", "in_progress", "Now.", "2020-11-21T15:34:05.000Z",
-				in("operational", "under_maintenance"))+`,`+
-			update("upd_4", "mnt_1", "scheduled", "Soon.", "2020-11-21T15:25:05.000Z",
-				in("operational", "operational"))+`],
-		"components": [`+north+
+			updateJSON("upd_7", "mnt_1", "completed", "Done.", "2020-11-21T15:44:05.000Z",
+				onNorth("under_maintenance", "operational"))+`,`+
+			updateJSON("upd_6", "mnt_1", "verifying", "Nearly.", "2020-11-21T15:39:05.000Z",
+				onNorth("under_maintenance", "under_maintenance"))+`,`+
+			updateJSON("upd_5", "mnt_1", "in_progress", "Now.", "2020-11-21T15:34:05.000Z",
+				onNorth("operational", "under_maintenance"))+`,`+
+			updateJSON("upd_4", "mnt_1", "scheduled", "Soon.", "2020-11-21T15:25:05.000Z",
+				onNorth("operational", "operational"))+`],
+		"components": [`+northJSON+
 			`], "scheduled_for": "2020-11-21T15:34:05.000Z", "scheduled_until": "2020-11-21T15:54:05.000Z"}`,
 		"scheduled_maintenances", 3)
+}
+
+func TestOrderOfStatuspageExample(t *testing.T) {
+	bodies := documentsOf(t, examplePage())
 	for path, want := range map[string][]string{
 		"scheduled-maintenances.json":          {"mnt_2", "mnt_3", "mnt_4", "mnt_1"},
 		"scheduled-maintenances/upcoming.json": {"mnt_3", "mnt_2"},
 		"scheduled-maintenances/active.json":   {"mnt_4"},
 		"summary.json":                         {"mnt_4", "mnt_3", "mnt_2"},
-		"incidents.json":                       {slow, dark},
+		"incidents.json":                       {slowID, darkID},
 	} {
 		var doc struct {
 			Incidents    []struct{ ID string }
@@ -435,22 +472,17 @@ func TestStatuspageExample(t *testing.T) {
 			t.Fatal(err)
 		}
 		var got []string
-		for _, item := range append(
-			doc.Maintenances, doc.Incidents[:len(doc.Incidents)*b2i(path == "incidents.json")]...,
-		) {
+		items := doc.Maintenances
+		if path == "incidents.json" {
+			items = doc.Incidents
+		}
+		for _, item := range items {
 			got = append(got, item.ID)
 		}
 		if !slices.Equal(got, want) {
 			t.Errorf("%s: %v, want %v", path, got, want)
 		}
 	}
-}
-
-func b2i(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
 }
 
 // TestStatuspageLimits checks that documents are limited to the newest objects.

@@ -445,27 +445,10 @@ func TestOneViewerDoesNotEndTheStreamsOfOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newFixture("a")
 		s.Broadcaster = newBroadcaster(100)
-		open := func(user, workspace string) (*client, int) {
-			near, far := net.Pipe()
-			sub := &subscriber{
-				conn: near, keys: []fair.Key{fair.User(user).AtMost(30), fair.Workspace(workspace)},
-				ends: time.Now().Add(lifetime), tag: "a",
-			}
-			status := s.admit(sub)
-			if status == 200 {
-				go s.run(s.topic, sub)
-			}
-			v := (&client{conn: far}).read()
-			if status != 200 {
-				near.Close()
-			}
-			synctest.Wait()
-			return v, status
-		}
-		before, _ := open("ann", "small")
+		before, _ := s.openAs("ann", "small")
 		refused := 0
 		for range 500 {
-			if _, status := open("hog", "big"); status == 429 {
+			if _, status := s.openAs("hog", "big"); status == 429 {
 				refused++
 			}
 		}
@@ -473,20 +456,20 @@ func TestOneViewerDoesNotEndTheStreamsOfOthers(t *testing.T) {
 			t.Errorf("%d of 500 streams of one viewer are refused, want 470", refused)
 		}
 		for i := range 200 { // other accounts of the same workspace
-			open(fmt.Sprint("hog", i/30), "big")
+			s.openAs(fmt.Sprint("hog", i/30), "big")
 		}
 		if s.Subscribers() != 100 {
 			t.Errorf("%d streams are open", s.Subscribers())
 		}
 		var after []*client
 		for i := range 20 {
-			v, status := open(fmt.Sprint("bob", i), fmt.Sprint("other", i))
+			v, status := s.openAs(fmt.Sprint("bob", i), fmt.Sprint("other", i))
 			if status != 200 {
 				t.Fatalf("stream %d of another workspace is refused with %d", i, status)
 			}
 			after = append(after, v)
 		}
-		if _, status := open("hog0", "big"); status != 503 && status != 429 {
+		if _, status := s.openAs("hog0", "big"); status != 503 && status != 429 {
 			t.Errorf("one more stream of a user and a workspace that have the most gets %d", status)
 		}
 		if s.Subscribers() != 100 {
@@ -503,6 +486,25 @@ func TestOneViewerDoesNotEndTheStreamsOfOthers(t *testing.T) {
 			t.Errorf("after Close %v", a)
 		}
 	})
+}
+
+// openAs opens a stream for a user of a workspace, and returns its client and the status.
+func (s *fixture) openAs(user, workspace string) (*client, int) {
+	near, far := net.Pipe()
+	sub := &subscriber{
+		conn: near, keys: []fair.Key{fair.User(user).AtMost(30), fair.Workspace(workspace)},
+		ends: time.Now().Add(lifetime), tag: "a",
+	}
+	status := s.admit(sub)
+	if status == 200 {
+		go s.run(s.topic, sub)
+	}
+	v := (&client{conn: far}).read()
+	if status != 200 {
+		near.Close()
+	}
+	synctest.Wait()
+	return v, status
 }
 
 // TestRefusedStreamsCostNothing checks that no state is computed for a stream that is refused.

@@ -49,26 +49,7 @@ func sample(s string) statuspage.PageContents {
 	}
 	for i, impact := range kernel.Impacts {
 		for _, resolved := range []bool{false, true} {
-			inc := statuspage.Incident{
-				ID: fmt.Sprintf("01a1fc53-1977-7f37-b83c-ba9c7d0ad2%d%v", i, resolved)[:36], Title: s, Impact: impact,
-				State: statuspage.IncidentIdentified, CreatedAt: day.Add(-time.Duration(26*i+3) * time.Hour),
-			}
-			if resolved {
-				inc.Resolved, inc.State, inc.ResolvedAt = true, statuspage.IncidentResolved,
-					inc.CreatedAt.Add(42*time.Minute)
-			}
-			inc.Updates = []statuspage.IncidentUpdate{
-				{Number: 1, Message: s + " first", State: statuspage.IncidentInvestigating, CreatedAt: inc.CreatedAt},
-				{Number: 2, Message: s + " second", State: inc.State, CreatedAt: inc.CreatedAt.Add(time.Minute)},
-			}
-			inc.Affected = []statuspage.AffectedComponent{
-				{ComponentID: "comp_1", Name: s, Status: kernel.StatusDegraded},
-				{ComponentID: "comp_2", Name: s, Status: kernel.StatusOperational},
-			}
-			inc.Updates[1].Affected = []statuspage.AffectedChange{
-				{ComponentID: "comp_1", Name: s, New: kernel.StatusDegraded},
-				{ComponentID: "comp_2", Name: s, Old: kernel.StatusMajorOutage, New: kernel.StatusOperational},
-			}
+			inc := sampleIncident(s, i, impact, resolved)
 			p.Incidents = append(p.Incidents, inc)
 		}
 	}
@@ -88,6 +69,30 @@ func sample(s string) statuspage.PageContents {
 		p.Maintenances = append(p.Maintenances, m)
 	}
 	return p
+}
+
+func sampleIncident(s string, i int, impact kernel.Impact, resolved bool) statuspage.Incident {
+	inc := statuspage.Incident{
+		ID: fmt.Sprintf("01a1fc53-1977-7f37-b83c-ba9c7d0ad2%d%v", i, resolved)[:36], Title: s, Impact: impact,
+		State: statuspage.IncidentIdentified, CreatedAt: day.Add(-time.Duration(26*i+3) * time.Hour),
+	}
+	if resolved {
+		inc.Resolved, inc.State, inc.ResolvedAt = true, statuspage.IncidentResolved,
+			inc.CreatedAt.Add(42*time.Minute)
+	}
+	inc.Updates = []statuspage.IncidentUpdate{
+		{Number: 1, Message: s + " first", State: statuspage.IncidentInvestigating, CreatedAt: inc.CreatedAt},
+		{Number: 2, Message: s + " second", State: inc.State, CreatedAt: inc.CreatedAt.Add(time.Minute)},
+	}
+	inc.Affected = []statuspage.AffectedComponent{
+		{ComponentID: "comp_1", Name: s, Status: kernel.StatusDegraded},
+		{ComponentID: "comp_2", Name: s, Status: kernel.StatusOperational},
+	}
+	inc.Updates[1].Affected = []statuspage.AffectedChange{
+		{ComponentID: "comp_1", Name: s, New: kernel.StatusDegraded},
+		{ComponentID: "comp_2", Name: s, Old: kernel.StatusMajorOutage, New: kernel.StatusOperational},
+	}
+	return inc
 }
 
 // presentations returns all presentations of the page acme.
@@ -268,10 +273,9 @@ func pageWithOutages(components int, now time.Time) statuspage.PageContents {
 // takes the most bytes as HTML and as JSON. More incidents would exceed the budget
 // and add nothing.
 func largestPage() (statuspage.PageContents, statuspage.Page) {
-	text := func(n int) string { return strings.Repeat("\"", n) }
-	description := text(kernel.MaxDescriptionLength)
+	description := quotes(kernel.MaxDescriptionLength)
 	page := statuspage.Page{
-		ID: "page_1", Slug: "acme", Name: text(kernel.MaxNameLength), Description: &description,
+		ID: "page_1", Slug: "acme", Name: quotes(kernel.MaxNameLength), Description: &description,
 		CreatedAt: day.Add(-80 * 24 * time.Hour),
 	}
 	p := statuspage.PageContents{Page: page, AsOf: day}
@@ -279,50 +283,38 @@ func largestPage() (statuspage.PageContents, statuspage.Page) {
 	var changes []statuspage.AffectedChange
 	var named []statuspage.ComponentName
 	for n := range kernel.MaxGroups {
-		p.Groups = append(p.Groups, statuspage.Group{ID: fmt.Sprint("grp_", n), Name: text(kernel.MaxNameLength)})
+		p.Groups = append(p.Groups, statuspage.Group{ID: fmt.Sprint("grp_", n), Name: quotes(kernel.MaxNameLength)})
 	}
 	for n := range kernel.MaxComponents {
 		id := fmt.Sprintf("comp_%020d", n)
 		p.Components = append(p.Components, statuspage.Component{
-			ID: id, Name: text(kernel.MaxNameLength), Description: &description,
+			ID: id, Name: quotes(kernel.MaxNameLength), Description: &description,
 			GroupID: fmt.Sprint("grp_", n%kernel.MaxGroups), Baseline: kernel.StatusDegraded,
 		})
 		affected = append(affected, statuspage.AffectedComponent{
-			ComponentID: id, Name: text(kernel.MaxNameLength), Status: kernel.StatusMajorOutage,
+			ComponentID: id, Name: quotes(kernel.MaxNameLength), Status: kernel.StatusMajorOutage,
 		})
 		changes = append(changes, statuspage.AffectedChange{
-			ComponentID: id, Name: text(kernel.MaxNameLength), New: kernel.StatusMajorOutage,
+			ComponentID: id, Name: quotes(kernel.MaxNameLength), New: kernel.StatusMajorOutage,
 		})
-		named = append(named, statuspage.ComponentName{ID: id, Name: text(kernel.MaxNameLength)})
+		named = append(named, statuspage.ComponentName{ID: id, Name: quotes(kernel.MaxNameLength)})
 	}
-	message := text(kernel.MaxMessageLength)
 	for n := range statuspage.MaxAnnouncements {
 		p.Announcements = append(p.Announcements, statuspage.Announcement{
-			ID: fmt.Sprintf("ann_%020d", n), Title: text(kernel.MaxTitleLength),
-			Message: text(statuspage.MaxAnnouncementLength), Level: statuspage.AnnouncementWarning, ShownFrom: day,
+			ID: fmt.Sprintf("ann_%020d", n), Title: quotes(kernel.MaxTitleLength),
+			Message: quotes(statuspage.MaxAnnouncementLength), Level: statuspage.AnnouncementWarning, ShownFrom: day,
 		})
 	}
-	for n := range 300 {
-		at := day.Add(-time.Duration(n) * time.Minute)
-		inc := statuspage.Incident{
-			ID: fmt.Sprintf("00000000-0000-7000-8000-%012d", n), Title: text(kernel.MaxTitleLength),
-			Impact: kernel.ImpactCritical,
-			State:  statuspage.IncidentInvestigating, CreatedAt: at, UpdatedAt: at, Affected: affected,
-		}
-		if n >= 100 {
-			inc.Resolved, inc.ResolvedAt = true, at
-		}
-		for k := range 50 {
-			inc.Updates = append(inc.Updates, statuspage.IncidentUpdate{
-				ID: "upd_1", Number: k + 1, Message: message, Affected: changes, CreatedAt: at,
-			})
-		}
-		p.Incidents = append(p.Incidents, inc)
-	}
+	p.Incidents = largestIncidents(affected, changes)
+	p.Maintenances = largestMaintenances(named)
+	return p, page
+}
+
+func largestMaintenances(named []statuspage.ComponentName) (all []statuspage.Maintenance) {
 	for n := range 200 {
 		at := day.Add(time.Duration(n) * time.Minute)
 		m := statuspage.Maintenance{
-			ID: fmt.Sprintf("mnt_%020d", n), Title: text(kernel.MaxTitleLength),
+			ID: fmt.Sprintf("mnt_%020d", n), Title: quotes(kernel.MaxTitleLength),
 			State:        statuspage.MaintenanceScheduled,
 			ScheduledFor: at, ScheduledUntil: at.Add(time.Hour), Components: named,
 		}
@@ -331,10 +323,36 @@ func largestPage() (statuspage.PageContents, statuspage.Page) {
 		}
 		for k := range 50 {
 			m.Updates = append(m.Updates, statuspage.MaintenanceUpdate{
-				ID: "upd_2", Number: k + 1, Message: message, CreatedAt: at,
+				ID: "upd_2", Number: k + 1, Message: quotes(kernel.MaxMessageLength), CreatedAt: at,
 			})
 		}
-		p.Maintenances = append(p.Maintenances, m)
+		all = append(all, m)
 	}
-	return p, page
+	return all
+}
+
+// quotes returns a text that becomes much longer in HTML.
+func quotes(n int) string { return strings.Repeat("\"", n) }
+
+func largestIncidents(
+	affected []statuspage.AffectedComponent, changes []statuspage.AffectedChange,
+) (all []statuspage.Incident) {
+	for n := range 300 {
+		at := day.Add(-time.Duration(n) * time.Minute)
+		inc := statuspage.Incident{
+			ID: fmt.Sprintf("00000000-0000-7000-8000-%012d", n), Title: quotes(kernel.MaxTitleLength),
+			Impact: kernel.ImpactCritical,
+			State:  statuspage.IncidentInvestigating, CreatedAt: at, UpdatedAt: at, Affected: affected,
+		}
+		if n >= 100 {
+			inc.Resolved, inc.ResolvedAt = true, at
+		}
+		for k := range 50 {
+			inc.Updates = append(inc.Updates, statuspage.IncidentUpdate{
+				ID: "upd_1", Number: k + 1, Message: quotes(kernel.MaxMessageLength), Affected: changes, CreatedAt: at,
+			})
+		}
+		all = append(all, inc)
+	}
+	return all
 }

@@ -25,54 +25,7 @@ import (
 // TestPageSize checks that a page of 50 components, with all assets, takes at most
 // 30 kB compressed.
 func TestPageSize(t *testing.T) {
-	p := statuspage.PageContents{Page: statuspage.Page{Slug: "acme", Name: "Acme", CreatedAt: day}, AsOf: day}
-	random := rand.New(rand.NewPCG(1, 2))
-	words := func(n int) string {
-		s := make([]string, n)
-		for i := range s {
-			s[i] = fmt.Sprintf("%x", random.Uint32())
-		}
-		return strings.Join(s, " ")
-	}
-	for i := range 50 {
-		if i%5 == 0 {
-			p.Groups = append(p.Groups, statuspage.Group{ID: fmt.Sprint(i / 5), Name: words(2), Order: i})
-		}
-		p.Components = append(p.Components, statuspage.Component{
-			ID: kernel.NewID(kernel.PrefixComponent, day), GroupID: fmt.Sprint(i / 5), Name: words(3),
-			Description: text(words(8)), Baseline: kernel.Statuses[i%7],
-		})
-	}
-	p.Changes = make(map[string][]statuspage.StatusChange)
-	for _, c := range p.Components { // well, but for some bad hours in the last 90 days
-		changes := []statuspage.StatusChange{{At: day.AddDate(-1, 0, 0), Status: kernel.StatusOperational}}
-		for at := day.AddDate(0, 0, -random.IntN(40)-50); at.Before(day.AddDate(0, 0, -1)); at = at.Add(
-			time.Duration(200+random.IntN(1400)) * time.Hour,
-		) {
-			changes = append(changes, statuspage.StatusChange{At: at, Status: kernel.Statuses[1+random.IntN(6)]},
-				statuspage.StatusChange{
-					At: at.Add(time.Duration(random.IntN(20_000)) * time.Second), Status: kernel.StatusOperational,
-				})
-		}
-		p.Changes[c.ID] = changes
-	}
-	for i := range 3 {
-		at := day.AddDate(0, 0, -30*i-10)
-		p.Gaps = append([]schedule.ListeningGap{{From: at, To: at.Add(20 * time.Minute)}}, p.Gaps...)
-	}
-	for i := range 8 {
-		inc := statuspage.Incident{
-			ID: fmt.Sprint(i), Title: words(6), Impact: kernel.ImpactMajor, State: statuspage.IncidentIdentified,
-			CreatedAt: day.AddDate(0, 0, -i),
-		}
-		inc.Resolved, inc.ResolvedAt = i > 1, day
-		for n := range 5 {
-			inc.Updates = append(inc.Updates, statuspage.IncidentUpdate{
-				Number: n + 1, Message: words(20), State: statuspage.IncidentIdentified, CreatedAt: day,
-			})
-		}
-		p.Incidents = append(p.Incidents, inc)
-	}
+	p := randomPage(rand.New(rand.NewPCG(1, 2)))
 	sum := p.Summarize(day)
 	html, err := statusModel(withMail(englishPresentation()), sum).Render(t.Context())
 	if err != nil {
@@ -86,8 +39,73 @@ func TestPageSize(t *testing.T) {
 	}
 	t.Logf("%d bytes: %v", total, weights)
 	if total > 30_000 {
-		t.Errorf("%d bytes", total)
+		t.Errorf("%d bytes, want at most 30,000: %v", total, weights)
 	}
+}
+
+// randomPage returns a page with much on it, of random words.
+func randomPage(random *rand.Rand) statuspage.PageContents {
+	p := statuspage.PageContents{Page: statuspage.Page{Slug: "acme", Name: "Acme", CreatedAt: day}, AsOf: day}
+	for i := range 50 {
+		if i%5 == 0 {
+			p.Groups = append(p.Groups, statuspage.Group{ID: fmt.Sprint(i / 5), Name: randomWords(random, 2), Order: i})
+		}
+		p.Components = append(p.Components, statuspage.Component{
+			ID: kernel.NewID(kernel.PrefixComponent, day), GroupID: fmt.Sprint(i / 5), Name: randomWords(random, 3),
+			Description: text(randomWords(random, 8)), Baseline: kernel.Statuses[i%7],
+		})
+	}
+	p.Changes = randomChanges(random, p.Components)
+	for i := range 3 {
+		at := day.AddDate(0, 0, -30*i-10)
+		p.Gaps = append([]schedule.ListeningGap{{From: at, To: at.Add(20 * time.Minute)}}, p.Gaps...)
+	}
+	p.Incidents = randomIncidents(random)
+	return p
+}
+
+func randomWords(random *rand.Rand, n int) string {
+	s := make([]string, n)
+	for i := range s {
+		s[i] = fmt.Sprintf("%x", random.Uint32())
+	}
+	return strings.Join(s, " ")
+}
+
+// randomChanges returns changes of components that are well, but for some bad hours in the last 90 days.
+func randomChanges(random *rand.Rand, components []statuspage.Component) map[string][]statuspage.StatusChange {
+	all := make(map[string][]statuspage.StatusChange)
+	for _, c := range components {
+		changes := []statuspage.StatusChange{{At: day.AddDate(-1, 0, 0), Status: kernel.StatusOperational}}
+		for at := day.AddDate(0, 0, -random.IntN(40)-50); at.Before(day.AddDate(0, 0, -1)); at = at.Add(
+			time.Duration(200+random.IntN(1400)) * time.Hour,
+		) {
+			changes = append(changes, statuspage.StatusChange{At: at, Status: kernel.Statuses[1+random.IntN(6)]},
+				statuspage.StatusChange{
+					At: at.Add(time.Duration(random.IntN(20_000)) * time.Second), Status: kernel.StatusOperational,
+				})
+		}
+		all[c.ID] = changes
+	}
+	return all
+}
+
+func randomIncidents(random *rand.Rand) (all []statuspage.Incident) {
+	for i := range 8 {
+		inc := statuspage.Incident{
+			ID: fmt.Sprint(i), Title: randomWords(random, 6), Impact: kernel.ImpactMajor,
+			State:     statuspage.IncidentIdentified,
+			CreatedAt: day.AddDate(0, 0, -i),
+		}
+		inc.Resolved, inc.ResolvedAt = i > 1, day
+		for n := range 5 {
+			inc.Updates = append(inc.Updates, statuspage.IncidentUpdate{
+				Number: n + 1, Message: randomWords(random, 20), State: statuspage.IncidentIdentified, CreatedAt: day,
+			})
+		}
+		all = append(all, inc)
+	}
+	return all
 }
 
 // TestBarsSize checks the compressed size of the bars of 50 components.

@@ -104,24 +104,29 @@ func TestUserinfo(t *testing.T) {
 	}
 }
 
-// TestHostileTokens checks that no ID token is accepted that the provider did not issue for this sign-in.
-func TestHostileTokens(t *testing.T) {
+// hostileToken is a token that an attacker could make, and a part of the error that it causes.
+type hostileToken struct {
+	claims map[string]any
+	sign   func(p *openidtest.Provider) func(map[string]any) string
+	want   string
+}
+
+// encoded returns a part of a token.
+func encoded(v any) string {
+	text, err := json.Marshal(v)
+	if err != nil {
+		panic(err)
+	}
+	return base64.RawURLEncoding.EncodeToString(text)
+}
+
+func hostileTokens(t *testing.T) map[string]hostileToken {
+	t.Helper()
 	other, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		t.Fatal(err)
 	}
-	encode := func(v any) string {
-		text, err := json.Marshal(v)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return base64.RawURLEncoding.EncodeToString(text)
-	}
-	for name, c := range map[string]struct {
-		claims map[string]any
-		sign   func(p *openidtest.Provider) func(map[string]any) string
-		want   string
-	}{
+	return map[string]hostileToken{
 		"another nonce":    {claims: map[string]any{"nonce": "x"}, want: "nonce"},
 		"no nonce":         {claims: map[string]any{"nonce": nil}, want: "nonce"},
 		"another audience": {claims: map[string]any{"aud": "other"}, want: "audience"},
@@ -136,14 +141,14 @@ func TestHostileTokens(t *testing.T) {
 		"no signature": {
 			want: "unexpected signature algorithm", sign: func(*openidtest.Provider) func(map[string]any) string {
 				return func(claims map[string]any) string {
-					return encode(map[string]string{"alg": "none"}) + "." + encode(claims) + "."
+					return encoded(map[string]string{"alg": "none"}) + "." + encoded(claims) + "."
 				}
 			},
 		},
 		"signed with the client's secret": {
 			want: "unexpected signature algorithm", sign: func(*openidtest.Provider) func(map[string]any) string {
 				return func(claims map[string]any) string {
-					text := encode(map[string]string{"alg": "HS256"}) + "." + encode(claims)
+					text := encoded(map[string]string{"alg": "HS256"}) + "." + encoded(claims)
 					mac := hmac.New(sha256.New, []byte(openidtest.ClientSecret))
 					mac.Write([]byte(text))
 					return text + "." + base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
@@ -153,7 +158,12 @@ func TestHostileTokens(t *testing.T) {
 		"no token": {want: "malformed", sign: func(*openidtest.Provider) func(map[string]any) string {
 			return func(map[string]any) string { return "" }
 		}},
-	} {
+	}
+}
+
+// TestHostileTokens checks that no ID token is accepted that the provider did not issue for this sign-in.
+func TestHostileTokens(t *testing.T) {
+	for name, c := range hostileTokens(t) {
 		t.Run(name, func(t *testing.T) {
 			fake := openidtest.New(t)
 			for claim, value := range c.claims {
