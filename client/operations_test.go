@@ -81,7 +81,7 @@ var operations = map[string]operation{
 		return second(c.VerifyDomain(ctx, "acme"))
 	}, nil, client.PageDomain{}},
 	"getUptime": {func(ctx context.Context, c *client.Client) error {
-		return second(c.GetUptime(ctx, "acme", 7, true))
+		return second(c.GetUptime(ctx, "acme", client.UptimeOptions{Days: 7, Hidden: true}))
 	}, nil, client.Uptime{}},
 
 	"listChannels": {list((*client.Client).ListChannels), nil, client.Channel{}},

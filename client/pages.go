@@ -158,11 +158,16 @@ type HistoryDay struct {
 	Seconds map[Status]float64 `json:"seconds"` // time in each status
 }
 
-// GetUptime returns the uptime of a page during the last days, today included: from 1 to 90. If hidden is set, hidden
-// components are listed, too, without uptime and history.
-func (c *Client) GetUptime(ctx context.Context, slug string, days int, hidden bool) (*Uptime, error) {
-	query := url.Values{"days": {strconv.Itoa(days)}}
-	if hidden {
+// UptimeOptions says which uptime figures of a page are requested.
+type UptimeOptions struct {
+	Days   int  // the last days, today included: from 1 to 90
+	Hidden bool // also list hidden components, without uptime and history
+}
+
+// GetUptime returns the uptime of a page.
+func (c *Client) GetUptime(ctx context.Context, slug string, o UptimeOptions) (*Uptime, error) {
+	query := url.Values{"days": {strconv.Itoa(o.Days)}}
+	if o.Hidden {
 		query.Set("hidden", "true")
 	}
 	return send[Uptime](ctx, c, request{method: http.MethodGet, path: pathOf("pages", slug, "uptime"), query: query})

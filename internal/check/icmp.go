@@ -61,9 +61,9 @@ func (p *icmpProbe) run(ctx context.Context, r *run) Outcome {
 		return r.fail(err)
 	}
 	r.enter(stageWaiting)
-	statistics, err := p.send(ctx, r, address, false)
+	statistics, err := p.send(ctx, r, address, datagramSocket)
 	if errors.Is(err, os.ErrPermission) || errors.Is(err, syscall.EPROTONOSUPPORT) || errors.Is(err, syscall.EACCES) {
-		statistics, err = p.send(ctx, r, address, true)
+		statistics, err = p.send(ctx, r, address, rawSocket)
 		if errors.Is(err, os.ErrPermission) {
 			return Outcome{Failure: "this machine does not permit ICMP: see net.ipv4.ping_group_range", Unknown: true}
 		}
@@ -74,14 +74,22 @@ func (p *icmpProbe) run(ctx context.Context, r *run) Outcome {
 	return p.judge(r, statistics, address)
 }
 
-// send sends the packets. Without privileges, Linux permits it to groups in net.ipv4.ping_group_range.
+// socket is the kind of socket that packets are sent through.
+type socket int
+
+const (
+	datagramSocket socket = iota // Linux permits it to the groups in net.ipv4.ping_group_range
+	rawSocket                    // needs the capability CAP_NET_RAW
+)
+
+// send sends the packets.
 func (p *icmpProbe) send(
-	ctx context.Context, r *run, address netip.Addr, privileged bool,
+	ctx context.Context, r *run, address netip.Addr, through socket,
 ) (*probing.Statistics, error) {
 	pinger := probing.New("")
 	pinger.SetLogger(probing.NoopLogger{})
 	pinger.SetIPAddr(&net.IPAddr{IP: address.AsSlice(), Zone: address.Zone()})
-	pinger.SetPrivileged(privileged)
+	pinger.SetPrivileged(through == rawSocket)
 	pinger.Count, pinger.Interval, pinger.Timeout = p.Packets, echoInterval, r.timeout
 	pinger.RecordRtts, pinger.RecordTTLs = false, false
 	err := pinger.RunWithContext(ctx)

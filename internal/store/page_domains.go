@@ -57,6 +57,7 @@ type DomainCheck struct {
 	WorkspaceID string
 	Domain      string
 	Actor       kernel.Actor             // who asked for it; zero: the service itself
+	Trusted     bool                     // the domain needs no proof: the record is not looked for
 	Lookup      *statuspage.DomainLookup // where the domain points to; nil: not looked up
 }
 

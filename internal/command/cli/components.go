@@ -136,7 +136,7 @@ func (cmd *componentList) Run(c *commandContext) error {
 		return table(c, components, total, "No components yet.", componentHeader, componentRow)
 	}
 	// Components don't have their group and slug in the API; the page's uptime does.
-	uptime, err := c.api.GetUptime(c.Ctx, cmd.Page, 1, true)
+	uptime, err := c.api.GetUptime(c.Ctx, cmd.Page, client.UptimeOptions{Days: 1, Hidden: true})
 	if err != nil {
 		return err
 	}

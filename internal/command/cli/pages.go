@@ -219,7 +219,7 @@ func (cmd *pageUptime) Run(c *commandContext) error {
 	if err := cmd.choose(c); err != nil {
 		return err
 	}
-	uptime, err := c.api.GetUptime(c.Ctx, cmd.Page, cmd.Days, false)
+	uptime, err := c.api.GetUptime(c.Ctx, cmd.Page, client.UptimeOptions{Days: cmd.Days})
 	return object(c, uptime, err, func(u *client.Uptime) {
 		c.Properties([2]string{"Page", cmd.Page}, [2]string{"Days", fmt.Sprintf("%d (%s)", u.Days, u.TimeZone)},
 			[2]string{"Uptime", percent(u.Uptime)})

@@ -117,7 +117,7 @@ func (d *Checker) CheckDue(ctx context.Context) int {
 	var running sync.WaitGroup
 	for _, c := range checks {
 		running.Go(func() {
-			if _, err := d.check(ctx, c, true); err != nil && ctx.Err() == nil && !errors.Is(err, kernel.ErrNotFound) {
+			if _, err := d.check(ctx, c); err != nil && ctx.Err() == nil && !errors.Is(err, kernel.ErrNotFound) {
 				d.log.Log(ctx, store.LogLevel(err, slog.LevelWarn), "recording a domain check failed", "domain",
 					c.Domain, "error", err)
 			}
@@ -146,7 +146,9 @@ func (d *Checker) Verify(
 	if err != nil {
 		return p, err
 	}
-	check := store.DomainCheck{PageID: p.ID, WorkspaceID: p.WorkspaceID, Domain: p.Domain, Actor: actor}
+	check := store.DomainCheck{
+		PageID: p.ID, WorkspaceID: p.WorkspaceID, Domain: p.Domain, Actor: actor, Trusted: p.Claim.Trusted(),
+	}
 	last := p.Claim.CheckedAt
 	if p.Lookup != nil && p.Lookup.CheckedAt.After(last) {
 		last = p.Lookup.CheckedAt
@@ -154,14 +156,14 @@ func (d *Checker) Verify(
 	if age := now.Sub(last); age >= 0 && age < statuspage.DomainCheckPause {
 		return d.store.RecordDomainCheck(ctx, check, statuspage.DomainUnchecked, save...)
 	}
-	return d.check(ctx, check, !p.Claim.Trusted(), save...)
+	return d.check(ctx, check, save...)
 }
 
-// check makes one check and records its result. prove is whether to look for the record.
+// check makes one check and records its result.
 func (d *Checker) check(
-	ctx context.Context, c store.DomainCheck, prove bool, save ...store.SaveResponse[statuspage.Page],
+	ctx context.Context, c store.DomainCheck, save ...store.SaveResponse[statuspage.Page],
 ) (statuspage.Page, error) {
-	result := d.lookUpAll(ctx, &c, prove)
+	result := d.lookUpAll(ctx, &c)
 	if err := ctx.Err(); err != nil {
 		return statuspage.Page{}, err // the lookup was interrupted: there is no result
 	}
@@ -169,13 +171,13 @@ func (d *Checker) check(
 }
 
 // lookUpAll looks for the record of a check, and sets its Lookup.
-func (d *Checker) lookUpAll(ctx context.Context, c *store.DomainCheck, prove bool) statuspage.DomainResult {
+func (d *Checker) lookUpAll(ctx context.Context, c *store.DomainCheck) statuspage.DomainResult {
 	ctx, cancel := context.WithTimeout(ctx, d.timeout)
 	defer cancel()
 	result := statuspage.DomainUnchecked
 	release, err := d.lookups.Acquire(ctx, fair.Workspace(c.WorkspaceID))
 	if err != nil {
-		if prove {
+		if !c.Trusted {
 			result = statuspage.DomainNoAnswer
 		}
 		return result
@@ -184,7 +186,7 @@ func (d *Checker) lookUpAll(ctx context.Context, c *store.DomainCheck, prove boo
 	domain, record := c.Domain, c.Record()
 	var running sync.WaitGroup
 	running.Go(func() { c.Lookup = d.lookUpAddresses(ctx, domain) })
-	if prove {
+	if !c.Trusted {
 		result = d.lookUpRecord(ctx, record)
 	}
 	running.Wait()

@@ -209,7 +209,7 @@ func TestNoAnswerInTime(t *testing.T) {
 			w.Fatal(err)
 		}
 		if _, err := w.check(
-			ctx, store.DomainCheck{PageID: w.page.ID, Domain: domain}, true,
+			ctx, store.DomainCheck{PageID: w.page.ID, Domain: domain},
 		); !errors.Is(err, context.Canceled) {
 			w.Errorf("interrupted: %v", err)
 		}
@@ -274,7 +274,7 @@ func TestWorkspaceLeavesPlaces(t *testing.T) {
 		w.expect(w.verify())(statuspage.DomainPending, statuspage.DomainNoAnswer)
 		w.timeout = lookupTimeout
 		other := store.DomainCheck{PageID: w.page.ID, WorkspaceID: "another", Domain: domain}
-		if got := w.lookUpAll(w.Context(), &other, true); got != statuspage.DomainFound {
+		if got := w.lookUpAll(w.Context(), &other); got != statuspage.DomainFound {
 			w.Errorf("a check of another workspace: %v", got)
 		}
 	})
