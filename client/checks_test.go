@@ -33,21 +33,21 @@ func TestChecksAreFlat(t *testing.T) {
 			t.Errorf("%s, %v; want %s", got, err, tt.want)
 		}
 	}
-	if _, err := json.Marshal(
-		client.NewMonitor{Type: "http", Check: client.Check{"name": "x"}},
-	); err == nil || !strings.Contains(err.Error(), "name") {
+	_, err := json.Marshal(client.NewMonitor{Type: "http", Check: client.Check{"name": "x"}})
+	if err == nil || !strings.Contains(err.Error(), "name") {
 		t.Errorf("a field of all monitors in Check: %v", err)
 	}
 	var m client.Monitor
-	if err := json.Unmarshal(
+	err = json.Unmarshal(
 		[]byte(`{"type":"http","name":"Shop","timeout":5,"slow_after":0.8,"grace":null,"schedule":null,`+
 			`"url":"https://x/","port":1,"secrets":["password"]}`),
 		&m,
-	); err != nil {
+	)
+	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(client.Check{"url": "https://x/", "port": 1.0}, m.Check); diff != "" || m.Name != "Shop" ||
-		*m.Timeout != 5 || m.SlowAfter.Duration() != 800*time.Millisecond {
+	diff := cmp.Diff(client.Check{"url": "https://x/", "port": 1.0}, m.Check)
+	if diff != "" || m.Name != "Shop" || *m.Timeout != 5 || m.SlowAfter.Duration() != 800*time.Millisecond {
 		t.Errorf("%+v, %s", m, diff)
 	}
 }
@@ -55,9 +55,10 @@ func TestChecksAreFlat(t *testing.T) {
 // TestChannelFields checks that the fields of a type of channels are read and written beside the others.
 func TestChannelFields(t *testing.T) {
 	var ch client.Channel
-	if err := json.Unmarshal(
+	err := json.Unmarshal(
 		[]byte(`{"id": "chn_1", "type": "webhook", "url": "https://example.com", "max_per_minute": 10}`), &ch,
-	); err != nil {
+	)
+	if err != nil {
 		t.Fatal(err)
 	}
 	if ch.ID != "chn_1" || ch.MaxPerMinute != 10 || len(ch.Fields) != 1 || ch.Fields["url"] != "https://example.com" {
@@ -67,9 +68,8 @@ func TestChannelFields(t *testing.T) {
 	if want := `{"type":"webhook","name":"Ops","url":"https://example.com"}`; err != nil || string(raw) != want {
 		t.Errorf("written %s, %v, want %s", raw, err, want)
 	}
-	if _, err := json.Marshal(
-		client.ChannelChange{Name: new("x"), Fields: client.ChannelFields{"name": "y"}},
-	); err == nil {
+	_, err = json.Marshal(client.ChannelChange{Name: new("x"), Fields: client.ChannelFields{"name": "y"}})
+	if err == nil {
 		t.Error("a field of all channels can be given twice")
 	}
 }

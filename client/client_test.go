@@ -66,8 +66,8 @@ func TestNew(t *testing.T) {
 			t.Errorf("%s: the base URL is %s", base, c.BaseURL())
 		}
 	}
-	if _, err := client.New("https://a.example", "two words", client.Options{}); err == nil ||
-		strings.Contains(err.Error(), "words") {
+	_, err := client.New("https://a.example", "two words", client.Options{})
+	if err == nil || strings.Contains(err.Error(), "words") {
 		t.Errorf("a token with a space: %v", err)
 	}
 }
@@ -353,8 +353,8 @@ func TestDeadline(t *testing.T) {
 		})
 		began := time.Now()
 		_, err := newClient(t, client.Options{Transport: hang}).GetPage(t.Context(), "acme")
-		if took := time.Since(began); took != client.DefaultTimeout ||
-			err.Error() != "https://allswell.example did not answer within 30s" {
+		took := time.Since(began)
+		if took != client.DefaultTimeout || err.Error() != "https://allswell.example did not answer within 30s" {
 			t.Errorf("after %s: %v", took, err)
 		}
 
@@ -373,8 +373,8 @@ func TestDeadline(t *testing.T) {
 				return answer{503, "Retry-After: 5", `{"message": "x", "code": "busy"}`}.response(), nil
 			}),
 		}).GetPage(t.Context(), "acme")
-		if took := time.Since(began); !errors.Is(err, client.ErrBusy) || took < 10*time.Second ||
-			took > 12*time.Second {
+		took = time.Since(began)
+		if !errors.Is(err, client.ErrBusy) || took < 10*time.Second || took > 12*time.Second {
 			t.Errorf("after %s: %v", took, err)
 		}
 	})

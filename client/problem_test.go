@@ -36,9 +36,8 @@ func TestProblemsArrive(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := received(t, sent); !reflect.DeepEqual(
-			got, client.Problem{Field: "schedule.x", Code: code, Args: args.want},
-		) {
+		got := received(t, sent)
+		if !reflect.DeepEqual(got, client.Problem{Field: "schedule.x", Code: code, Args: args.want}) {
 			t.Errorf("%s has become %#v", sent, got)
 		}
 	}

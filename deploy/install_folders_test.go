@@ -159,8 +159,8 @@ func TestInstallScriptTwiceAtOnce(t *testing.T) {
 	var running sync.WaitGroup
 	for range 4 {
 		running.Go(func() {
-			if out, err := installer(t, url, dir).CombinedOutput(); err != nil ||
-				!strings.Contains(string(out), "Installed allswell v1.2.3\n") {
+			out, err := installer(t, url, dir).CombinedOutput()
+			if err != nil || !strings.Contains(string(out), "Installed allswell v1.2.3\n") {
 				t.Errorf("install.sh: %v\n%s", err, out)
 			}
 		})

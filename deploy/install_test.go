@@ -126,9 +126,8 @@ func TestInstallScript(t *testing.T) {
 				if (err == nil) != c.ok || !strings.Contains(string(out), c.want) {
 					t.Errorf("install.sh: %v\n%s", err, out)
 				}
-				if restart := strings.Contains(
-					string(out), "until it is restarted",
-				); restart != (c.ok && before != "") {
+				restart := strings.Contains(string(out), "until it is restarted")
+				if restart != (c.ok && before != "") {
 					t.Errorf("the script asks for a restart: %v\n%s", restart, out)
 				}
 				installed, err := os.ReadFile(filepath.Join(dir, "allswell"))
@@ -156,8 +155,8 @@ func TestInstallScriptIsCutOff(t *testing.T) {
 		cmd := exec.Command("sh")
 		cmd.Stdin = strings.NewReader(part)
 		cmd.Env = []string{"PATH="} // no program can be started
-		if out, _ := cmd.CombinedOutput(); strings.Contains(string(out), "not found") ||
-			strings.Contains(string(out), "install.sh:") {
+		out, _ := cmd.CombinedOutput()
+		if strings.Contains(string(out), "not found") || strings.Contains(string(out), "install.sh:") {
 			t.Errorf("the first %d lines do something: %s", n, out)
 		}
 	}

@@ -203,19 +203,19 @@ func TestUnits(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			// The program is not installed here; true is.
 			path := filepath.Join(t.TempDir(), "allswell.service")
-			if err := os.WriteFile(
-				path, []byte(command.ReplaceAllString(read(t, name), "ExecStart=/bin/true")), 0o644,
-			); err != nil {
+			err := os.WriteFile(path, []byte(command.ReplaceAllString(read(t, name), "ExecStart=/bin/true")), 0o644)
+			if err != nil {
 				t.Fatal(err)
 			}
-			if out, err := exec.Command("systemd-analyze", "verify", "--man=no", path).CombinedOutput(); err != nil ||
-				strings.Contains(string(out), "allswell.service") {
+			out, err := exec.Command("systemd-analyze", "verify", "--man=no", path).CombinedOutput()
+			if err != nil || strings.Contains(string(out), "allswell.service") {
 				t.Errorf("systemd-analyze verify: %v\n%s", err, out)
 			}
 			// The exposure is at most 2.0 of 10.
-			if out, err := exec.Command(
+			out, err = exec.Command(
 				"systemd-analyze", "security", "--offline=true", "--threshold=20", "--no-pager", path,
-			).CombinedOutput(); err != nil {
+			).CombinedOutput()
+			if err != nil {
 				t.Errorf("systemd-analyze security: %v\n%s", err, out)
 			}
 		})
@@ -234,9 +234,8 @@ func read(t *testing.T, path string) string {
 // TestReleaseWorkflow checks that the workflow of a release only calls .ci/release, which runs on any machine.
 func TestReleaseWorkflow(t *testing.T) {
 	var o object
-	if _, err := yaml.Unmarshal(
-		[]byte(read(t, "../.github/workflows/release.yml")), &o, yaml.DecodeOpts{},
-	); err != nil {
+	_, err := yaml.Unmarshal([]byte(read(t, "../.github/workflows/release.yml")), &o, yaml.DecodeOpts{})
+	if err != nil {
 		t.Fatal(err)
 	}
 	var runs []any

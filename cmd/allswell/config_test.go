@@ -91,8 +91,8 @@ func TestWrongConfigFiles(t *testing.T) {
 		configFile(t, strings.Repeat("#\n", 512<<10+1), 0o600): "it is larger than 1 MiB",
 	} {
 		status, _, stderr := runIn(t, nil, "serve", "--config", path)
-		if want := "allswell: the configuration file " + path + " cannot be read: " + reason +
-			"\n"; status != console.ExitUsage || stderr != want {
+		want := "allswell: the configuration file " + path + " cannot be read: " + reason + "\n"
+		if status != console.ExitUsage || stderr != want {
 			t.Errorf("status %d, %q, want %q", status, stderr, want)
 		}
 	}
@@ -125,9 +125,8 @@ func TestConfigFileWarnings(t *testing.T) {
 		}
 	}
 	t.Setenv("PGHOST_OF_NOBODY", "x") // a supervisor has read the same file
-	if _, _, stderr := runIn(
-		t, nil, "migrate", "--config", configFile(t, database+"PGHOST_OF_NOBODY=x", 0o600),
-	); stderr != "" {
+	_, _, stderr := runIn(t, nil, "migrate", "--config", configFile(t, database+"PGHOST_OF_NOBODY=x", 0o600))
+	if stderr != "" {
 		t.Errorf("a variable that is set: %q", stderr)
 	}
 }

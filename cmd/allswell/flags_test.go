@@ -119,9 +119,8 @@ func TestKnownVariables(t *testing.T) {
 	if len(environ) < 50 {
 		t.Errorf("only %d variables", len(environ))
 	}
-	if _, _, stderr := runIn(t, environ, "version"); !strings.HasSuffix(
-		strings.TrimSpace(stderr), "no such settings: ALLSWELL_NO_SUCH_SETTING",
-	) {
+	_, _, stderr := runIn(t, environ, "version")
+	if !strings.HasSuffix(strings.TrimSpace(stderr), "no such settings: ALLSWELL_NO_SUCH_SETTING") {
 		t.Errorf("stderr: %s", stderr)
 	}
 }

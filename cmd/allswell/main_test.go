@@ -240,14 +240,14 @@ func TestSecretsOfAnUnreachableDatabase(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		var out bytes.Buffer
 		errs := &watched{until: "refused", then: cancel}
-		if status := program().Run(
-			&console.Console{Ctx: ctx, In: strings.NewReader(""), Out: &out, Err: errs}, c.args, nil,
-		); status != c.status {
+		status := program().Run(&console.Console{Ctx: ctx, In: strings.NewReader(""), Out: &out, Err: errs}, c.args,
+			nil)
+		if status != c.status {
 			t.Errorf("%v: exit status %d, want %d", c.args, status, c.status)
 		}
 		cancel()
-		if said := out.String() + errs.String(); strings.Contains(said, "hunter2") ||
-			!strings.Contains(said, "refused") {
+		said := out.String() + errs.String()
+		if strings.Contains(said, "hunter2") || !strings.Contains(said, "refused") {
 			t.Errorf("%v: either a secret or no reason: %s", c.args, said)
 		}
 	}

@@ -27,9 +27,8 @@ func TestAlertmanager(t *testing.T) {
 	}
 	dir, address := t.TempDir(), freeport.Address(t)
 	file := filepath.Join(dir, "alertmanager.yml")
-	if err := os.WriteFile(
-		file, []byte("route:\n  receiver: nobody\nreceivers:\n- name: nobody\n"), 0o600,
-	); err != nil {
+	err = os.WriteFile(file, []byte("route:\n  receiver: nobody\nreceivers:\n- name: nobody\n"), 0o600)
+	if err != nil {
 		t.Fatal(err)
 	}
 	cmd := exec.Command(program, "--config.file="+file, "--storage.path="+dir, "--web.listen-address="+address,

@@ -79,9 +79,8 @@ func TestFollowing(t *testing.T) {
 			"pagerduty": c.pagerDuty, "opsgenie": c.opsgenie, "oncall_webhook": c.onCall,
 		} {
 			peer.reset(services[typ].success)
-			if r := sender.Send(
-				t.Context(), newChannel(t, typ, services[typ].config, peer.URL), messages("")[c.message],
-			); r.Result != audience.SendAccepted {
+			r := sender.Send(t.Context(), newChannel(t, typ, services[typ].config, peer.URL), messages("")[c.message])
+			if r.Result != audience.SendAccepted {
 				t.Fatalf("%s: %s: %+v", typ, c.message, r)
 			}
 			var got []string
@@ -132,8 +131,8 @@ func TestFirstMessageIsUpdated(t *testing.T) {
 				}
 				svc.success(w, n)
 			})
-			if r := sender.Send(t.Context(), channel, messages(svc.ref)[title]); r.Result != audience.SendAccepted ||
-				r.Reference != svc.ref {
+			r := sender.Send(t.Context(), channel, messages(svc.ref)[title])
+			if r.Result != audience.SendAccepted || r.Reference != svc.ref {
 				t.Errorf("%s: %s: %+v", typ, title, r)
 			}
 			got := peer.taken()
@@ -165,9 +164,8 @@ func TestChangeOfFirstMessageIsRepeated(t *testing.T) {
 				}
 				svc.success(w, n)
 			})
-			if r := sender.Send(
-				t.Context(), channel, messages(svc.ref)["resolved"],
-			); r.Result != audience.SendAccepted || r.Reference != svc.ref {
+			r := sender.Send(t.Context(), channel, messages(svc.ref)["resolved"])
+			if r.Result != audience.SendAccepted || r.Reference != svc.ref {
 				t.Errorf("%s: %s: %+v", typ, name, r)
 			}
 			got := peer.taken()
@@ -191,9 +189,8 @@ func TestZulipTopics(t *testing.T) {
 	channel := newChannel(t, "zulip", strings.Replace(services["zulip"].config, `,"topic":"alerts"`, "", 1), peer.URL)
 	peer.reset(services["zulip"].success)
 	first := sender.Send(t.Context(), channel, messages("")["one"])
-	if later := sender.Send(
-		t.Context(), channel, messages(first.Reference)["resolved"],
-	); first.Reference != "Nightly backup is down" || later.Reference != first.Reference {
+	later := sender.Send(t.Context(), channel, messages(first.Reference)["resolved"])
+	if first.Reference != "Nightly backup is down" || later.Reference != first.Reference {
 		t.Errorf("the topics are %q and %q", first.Reference, later.Reference)
 	}
 }
@@ -297,9 +294,8 @@ func TestPushoverPriorities(t *testing.T) {
 		}
 		config := strings.Replace(services["pushover"].config, `"emergency":true`,
 			fmt.Sprintf(`"emergency":%t`, c.emergency), 1)
-		if r := sender.Send(
-			t.Context(), newChannel(t, "pushover", config, peer.URL), m,
-		); r.Result != audience.SendAccepted {
+		r := sender.Send(t.Context(), newChannel(t, "pushover", config, peer.URL), m)
+		if r.Result != audience.SendAccepted {
 			t.Fatalf("%+v", r)
 		}
 		form, err := url.ParseQuery(string(peer.taken()[0].body))

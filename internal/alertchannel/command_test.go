@@ -45,8 +45,8 @@ func TestCommand(t *testing.T) {
 			t.Fatalf("%s: %+v", title, r)
 		}
 		var got webhookMessage
-		if err := json.Unmarshal(read(t, dir, "input"), &got); err != nil || got.ID != m.ID ||
-			got.Headline != m.Headline() {
+		err := json.Unmarshal(read(t, dir, "input"), &got)
+		if err != nil || got.ID != m.ID || got.Headline != m.Headline() {
 			t.Errorf("%s: %v %+v", title, err, got)
 		}
 	}
@@ -100,8 +100,8 @@ func TestEndlessCommand(t *testing.T) {
 	}
 	ctx, cancel = context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
-	if r := sender.Send(ctx, channel, m); r.Result != audience.SendFailed ||
-		!strings.Contains(r.Reason, "did not end") {
+	r := sender.Send(ctx, channel, m)
+	if r.Result != audience.SendFailed || !strings.Contains(r.Reason, "did not end") {
 		t.Errorf("an attempt that takes too long: %+v", r)
 	}
 
@@ -111,13 +111,13 @@ func TestMissingCommand(t *testing.T) {
 	sender, channel, dir := newProgram(t)
 	m := messages("")["one"]
 	sender.Command = filepath.Join(dir, "missing")
-	if r := sender.Send(t.Context(), channel, m); r.Result != audience.SendFailed || strings.Contains(r.Reason, dir) ||
-		r.Detail == "" {
+	r := sender.Send(t.Context(), channel, m)
+	if r.Result != audience.SendFailed || strings.Contains(r.Reason, dir) || r.Detail == "" {
 		t.Errorf("a program that is missing: %+v", r)
 	}
 	sender.Command = ""
-	if r := sender.Send(t.Context(), channel, m); r.Result != audience.SendFailed ||
-		!strings.Contains(r.Reason, "ALLSWELL_ALERT_COMMAND") {
+	r = sender.Send(t.Context(), channel, m)
+	if r.Result != audience.SendFailed || !strings.Contains(r.Reason, "ALLSWELL_ALERT_COMMAND") {
 		t.Errorf("no program is allowed: %+v", r)
 	}
 }

@@ -38,9 +38,8 @@ func fullListener(t *testing.T) string {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { syscall.Close(fd) })
-	if err := errors.Join(
-		syscall.Bind(fd, &syscall.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}}), syscall.Listen(fd, 0),
-	); err != nil {
+	err = errors.Join(syscall.Bind(fd, &syscall.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}}), syscall.Listen(fd, 0))
+	if err != nil {
 		t.Fatal(err)
 	}
 	name, err := syscall.Getsockname(fd)

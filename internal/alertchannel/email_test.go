@@ -20,8 +20,8 @@ func TestEmail(t *testing.T) {
 	}})
 	defer sender.Close()
 	channel := newChannel(t, "email", `{"to":" oncall@example.com "}`, "")
-	if r := sender.Send(t.Context(), channel, messages("")["one"]); r.Result != audience.SendFailed || got.To != "" ||
-		!strings.Contains(r.Reason, "oncall@example.com") {
+	r := sender.Send(t.Context(), channel, messages("")["one"])
+	if r.Result != audience.SendFailed || got.To != "" || !strings.Contains(r.Reason, "oncall@example.com") {
 		t.Errorf("before its address is confirmed: %+v, and %+v was sent", r, got)
 	}
 	channel.AddressConfirmed = true
@@ -40,13 +40,13 @@ func TestEmail(t *testing.T) {
 		}
 	}
 	outcome = audience.SendOutcome{Result: audience.SendServerUnavailable, Reason: "busy"}
-	if r := sender.Send(t.Context(), channel, messages("")["one"]); r.Result != audience.SendFailed ||
-		r.Reason != "busy" {
+	r = sender.Send(t.Context(), channel, messages("")["one"])
+	if r.Result != audience.SendFailed || r.Reason != "busy" {
 		t.Errorf("a server that is busy: %+v", r)
 	}
 	sender.Mail = nil
-	if r := sender.Send(t.Context(), channel, messages("")["one"]); r.Result != audience.SendFailed ||
-		!strings.Contains(r.Reason, "ALLSWELL_SMTP_URL") {
+	r = sender.Send(t.Context(), channel, messages("")["one"])
+	if r.Result != audience.SendFailed || !strings.Contains(r.Reason, "ALLSWELL_SMTP_URL") {
 		t.Errorf("without a server: %+v", r)
 	}
 	for _, bad := range []string{"oncall", "Ops <oncall@example.com>", "a@example.com, b@example.com", ""} {
@@ -74,18 +74,17 @@ func TestEmailsThatTestHaveNoWordsOfTheTester(t *testing.T) {
 		"":                        "Test message from Allswell, sent by the weekly test of Acme",
 		"Ada\n\nBuy at x.example": "Test message from Allswell, sent by AdaBuy at x.example of Acme",
 	} {
-		if r := sender.Send(
-			t.Context(), channel, TestMessage(channel, by, time.Now()),
-		); r.Result != audience.SendAccepted {
+		r := sender.Send(t.Context(), channel, TestMessage(channel, by, time.Now()))
+		if r.Result != audience.SendAccepted {
 			t.Errorf("%q: %+v", by, r)
 		}
-		if first, rest, _ := strings.Cut(got.Text, "\n"); got.Subject != "Test message from Allswell" ||
-			first != line || strings.Contains(rest, "pills") {
+		first, rest, _ := strings.Cut(got.Text, "\n")
+		if got.Subject != "Test message from Allswell" || first != line || strings.Contains(rest, "pills") {
 			t.Errorf("%q: %+v", by, got)
 		}
 	}
-	if o := sender.Test(t.Context(), channel, strings.Repeat("x", 5000)); o.Result != audience.SendAccepted ||
-		len(got.Text) > 400 {
+	o := sender.Test(t.Context(), channel, strings.Repeat("x", 5000))
+	if o.Result != audience.SendAccepted || len(got.Text) > 400 {
 		t.Errorf("a long name: %+v %+v", o, got)
 	}
 }

@@ -39,8 +39,8 @@ func TestRetryAfterOfServices(t *testing.T) {
 			want = audience.SendFailed
 		}
 		a := answer{status: status, header: http.Header{"Retry-After": {"7"}}}
-		if o := a.outcome("Acme"); o.Result != want ||
-			(o.RetryAfter == 7*time.Second) != (want == audience.SendFailed) {
+		o := a.outcome("Acme")
+		if o.Result != want || (o.RetryAfter == 7*time.Second) != (want == audience.SendFailed) {
 			t.Errorf("%d: %+v", status, o)
 		}
 	}
@@ -104,8 +104,8 @@ func TestServersOfServices(t *testing.T) {
 			given["server_url"] = json.RawMessage(`"` + text + `"`)
 			_, _, err := kind.Read(given)
 			var bad *kernel.ValidationError
-			if errors.As(err, &bad); (err == nil) != valid ||
-				err != nil && (len(bad.Messages()) != 1 || !bad.Has("server_url")) {
+			errors.As(err, &bad)
+			if (err == nil) != valid || err != nil && (len(bad.Messages()) != 1 || !bad.Has("server_url")) {
 				t.Errorf("%s: %s: %v", variant, text, err)
 			}
 		}

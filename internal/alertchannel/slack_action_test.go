@@ -100,9 +100,8 @@ func TestFirstMessageSaysHowAlertsAre(t *testing.T) {
 	} {
 		peer.reset(svc.success)
 		m.Thread.Reference = svc.ref
-		if r := sender.Send(
-			t.Context(), newChannel(t, typ, svc.config, peer.URL), m,
-		); r.Result != audience.SendAccepted {
+		r := sender.Send(t.Context(), newChannel(t, typ, svc.config, peer.URL), m)
+		if r.Result != audience.SendAccepted {
 			t.Fatalf("%s: %+v", typ, r)
 		}
 		got := peer.taken()
@@ -119,7 +118,8 @@ func TestFirstMessageSaysHowAlertsAre(t *testing.T) {
 	channel := newChannel(t, "slack_bot", svc.config, peer.URL)
 	channel.TitleTemplate = "ACME: {{len .Alerts}}"
 	sender.Send(t.Context(), channel, m)
-	if got := peer.taken(); len(got) != 2 || !strings.Contains(string(got[0].body), "ACME: 1") ||
+	got := peer.taken()
+	if len(got) != 2 || !strings.Contains(string(got[0].body), "ACME: 1") ||
 		!strings.Contains(string(got[1].body), "ACME: 3") {
 		t.Errorf("with a template: %d requests", len(got))
 	}

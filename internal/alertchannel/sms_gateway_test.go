@@ -30,9 +30,8 @@ func TestSMSToNumbers(t *testing.T) {
 	const number, text = "+4915112345678", "Acme: 50 % & more?\nhttps://example.com/status/acme"
 	for typ, config := range map[string]string{"twilio": twilioGateway, "sms": genericGateway} {
 		peer.reset(peer.answer)
-		if o := sender.SMS(
-			t.Context(), newChannel(t, typ, config, peer.URL), number, text,
-		); o.Result != audience.SendAccepted || o.Reason != "" {
+		o := sender.SMS(t.Context(), newChannel(t, typ, config, peer.URL), number, text)
+		if o.Result != audience.SendAccepted || o.Reason != "" {
 			t.Errorf("%s: %+v", typ, o)
 		}
 		got := peer.taken()
@@ -132,23 +131,20 @@ func TestSMSWithoutGateway(t *testing.T) {
 	defer sender.Close()
 	peer := newSink(t)
 	peer.Close()
-	if o := sender.SMS(
-		t.Context(), newChannel(t, "sms", genericGateway, peer.URL), "+4915112345678", "x",
-	); o.Result != audience.SendServerUnavailable || !o.Unreachable {
+	o := sender.SMS(t.Context(), newChannel(t, "sms", genericGateway, peer.URL), "+4915112345678", "x")
+	if o.Result != audience.SendServerUnavailable || !o.Unreachable {
 		t.Errorf("nobody answers: %+v", o)
 	}
 	strict := NewSender(Config{})
 	defer strict.Close()
-	if o := strict.SMS(
-		t.Context(), newChannel(t, "sms", genericGateway, "http://127.0.0.1:1"), "+4915112345678", "x",
-	); o.Result != audience.SendServerUnavailable || !strings.Contains(o.Reason, "ALLSWELL_WEBHOOK_ALLOW_PRIVATE") {
+	o = strict.SMS(t.Context(), newChannel(t, "sms", genericGateway, "http://127.0.0.1:1"), "+4915112345678", "x")
+	if o.Result != audience.SendServerUnavailable || !strings.Contains(o.Reason, "ALLSWELL_WEBHOOK_ALLOW_PRIVATE") {
 		t.Errorf("a private address: %+v", o)
 	}
 	broken := newSink(t)
 	broken.reset(func(w http.ResponseWriter, _ int) { panic(http.ErrAbortHandler) })
-	if o := sender.SMS(
-		t.Context(), newChannel(t, "sms", genericGateway, broken.URL), "+4915112345678", "x",
-	); o.Result != audience.SendFailed || !o.Unreachable {
+	o = sender.SMS(t.Context(), newChannel(t, "sms", genericGateway, broken.URL), "+4915112345678", "x")
+	if o.Result != audience.SendFailed || !o.Unreachable {
 		t.Errorf("the connection ends without an answer, so the message may have been sent: %+v", o)
 	}
 	for name, c := range map[string]alert.Channel{
@@ -157,8 +153,8 @@ func TestSMSWithoutGateway(t *testing.T) {
 		"invalid":      {Type: "twilio", Config: json.RawMessage(`{"account_sid":"x"}`)},
 		"not readable": {Type: "sms", Config: json.RawMessage(`[]`)},
 	} {
-		if o := sender.SMS(t.Context(), c, "+4915112345678", "x"); o.Result != audience.SendServerUnavailable ||
-			o.Reason == "" {
+		o := sender.SMS(t.Context(), c, "+4915112345678", "x")
+		if o.Result != audience.SendServerUnavailable || o.Reason == "" {
 			t.Errorf("%s: %+v", name, o)
 		}
 	}

@@ -59,8 +59,8 @@ func TestTestMessages(t *testing.T) {
 	} {
 		now := moment(0)
 		m := TestMessage(alert.Channel{WorkspaceName: c.workspace}, c.by, now)
-		if want := "Test message from Allswell, sent by " + c.line; m.TestLine != want || m.At != now ||
-			m.Thread != nil || len(m.Items) != 1 {
+		want := "Test message from Allswell, sent by " + c.line
+		if m.TestLine != want || m.At != now || m.Thread != nil || len(m.Items) != 1 {
 			t.Fatalf("%q, want %q: %+v", m.TestLine, want, m)
 		}
 		i := m.Items[0]

@@ -66,8 +66,8 @@ func TestInternalNames(t *testing.T) {
 				t.Errorf("an unknown name: %+v", unknown)
 			}
 			for _, host := range []string{"inside.test", "loopback.test", "cloud.test", "six.test"} {
-				if o := outcome(host); o.Failure != unknown.Failure || o.Unknown != unknown.Unknown ||
-					o.Answered != unknown.Answered {
+				o := outcome(host)
+				if o.Failure != unknown.Failure || o.Unknown != unknown.Unknown || o.Answered != unknown.Answered {
 					t.Errorf("%s: %+v, expected %+v", host, o, unknown)
 				}
 			}

@@ -268,9 +268,8 @@ func TestNames(t *testing.T) {
 	o := Run(t.Context(), n, probe(t, "tcp", fields(t, "host", "four.example", "port", 1, "ip_version", "6")),
 		testTimeout)
 	expectFailure(t, o, "the name four.example has no IPv6 address")
-	if o = Run(
-		t.Context(), n, probe(t, "tcp", fields(t, "host", "four.example", "port", 1)), testTimeout,
-	); o.Failure != "connection refused by 127.0.0.1:1" || o.Phases.DNS <= 0 {
+	o = Run(t.Context(), n, probe(t, "tcp", fields(t, "host", "four.example", "port", 1)), testTimeout)
+	if o.Failure != "connection refused by 127.0.0.1:1" || o.Phases.DNS <= 0 {
 		t.Errorf("outcome %+v", o)
 	}
 	silent, err := net.ListenPacket("udp", "127.0.0.1:0")
@@ -437,7 +436,8 @@ func TestOAuth(t *testing.T) {
 			began := time.Now()
 			_ = sha256.Sum256(make([]byte, 16<<20)) // which takes a while
 			obtaining = time.Since(began)
-			if user, password, ok := r.BasicAuth(); !ok || user != "client" || password != "secret" ||
+			user, password, ok := r.BasicAuth()
+			if !ok || user != "client" || password != "secret" ||
 				r.FormValue("grant_type") != "client_credentials" || r.FormValue("scope") != "read write" {
 				w.Header().Set("Content-Type", "application/json")
 				w.WriteHeader(http.StatusUnauthorized)
@@ -461,8 +461,8 @@ func TestOAuth(t *testing.T) {
 	}
 	first := run("/?expect=1", "secret")
 	expectGood(t, first)
-	if total := first.Phases.Total; total > time.Since(began)-obtaining ||
-		total < first.Phases.Connect+first.Phases.FirstByte {
+	total := first.Phases.Total
+	if total > time.Since(began)-obtaining || total < first.Phases.Connect+first.Phases.FirstByte {
 		t.Errorf("obtaining a token is part of the total: %+v", first.Phases)
 	}
 	expectGood(t, run("/?expect=1", "secret"))
@@ -472,9 +472,8 @@ func TestOAuth(t *testing.T) {
 	}
 	expectGood(t, run("/?expect=2", "secret"))
 	refused = run("/", "wrong")
-	if expectFailure(
-		t, refused, "the OAuth2 token URL answered status 401 (invalid_client)",
-	); !refused.NotAsked || !refused.Answered {
+	expectFailure(t, refused, "the OAuth2 token URL answered status 401 (invalid_client)")
+	if !refused.NotAsked || !refused.Answered {
 		t.Errorf("a target that was not asked: %+v", refused)
 	}
 	s.Close()

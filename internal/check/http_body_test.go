@@ -138,8 +138,8 @@ func TestManyTurnsAreTooExpensive(t *testing.T) {
 			}
 			return nil
 		})
-		if took := time.Since(began); !errors.Is(err, errTooExpensive) || took < maxJudging ||
-			took > maxJudging+2*turnLength {
+		took := time.Since(began)
+		if !errors.Is(err, errTooExpensive) || took < maxJudging || took > maxJudging+2*turnLength {
 			t.Errorf("error %v after %v", err, took)
 		}
 	})
@@ -261,8 +261,8 @@ func TestMemoryOfBodies(t *testing.T) {
 	} else {
 		t.Logf("twenty bodies take %d MB", highest>>20)
 	}
-	if small, large, turns := n.capacity.small.Free(), n.capacity.large.Free(),
-		n.capacity.turns.Free(); small != smallBodies || large != largeBodies || turns < 1 {
+	small, large, turns := n.capacity.small.Free(), n.capacity.large.Free(), n.capacity.turns.Free()
+	if small != smallBodies || large != largeBodies || turns < 1 {
 		t.Errorf("free places: %d, %d and %d", small, large, turns)
 	}
 }

@@ -161,9 +161,8 @@ func TestStrongestDigest(t *testing.T) {
 			t.Errorf("without Digest: hint %q", got)
 		}
 		request.Header.Set("Authorization", "Digest x")
-		if got := (&httpProbe{Digest: true}).authenticationHint(
-			response,
-		); got != ": the server does not accept the user name and the password" {
+		got := (&httpProbe{Digest: true}).authenticationHint(response)
+		if got != ": the server does not accept the user name and the password" {
 			t.Errorf("after an answer: hint %q", got)
 		}
 		if response.StatusCode = http.StatusForbidden; (&httpProbe{Digest: true}).authenticationHint(response) != "" {
@@ -267,9 +266,8 @@ func TestHintsOfStatuses(t *testing.T) {
 			t.Errorf("%d of %s, Location %q: %q", c.status, c.scheme, c.location, got)
 		}
 	}
-	if got := statusHint(
-		&http.Response{StatusCode: 400, Request: &http.Request{URL: &url.URL{Scheme: "http"}}}, "no",
-	); got != "" {
+	got := statusHint(&http.Response{StatusCode: 400, Request: &http.Request{URL: &url.URL{Scheme: "http"}}}, "no")
+	if got != "" {
 		t.Errorf("another 400: %q", got)
 	}
 }

@@ -173,9 +173,10 @@ func TestRedirectElsewhere(t *testing.T) {
 				},
 				"username", "u", "password", "p")))
 	for name, values := range got {
-		if want := map[string]string{
+		want := map[string]string{
 			"User-Agent": "Allswell", "Accept": "text/html", "Connection": "close",
-		}[name]; want != values[0] {
+		}[name]
+		if want != values[0] {
 			t.Errorf("another host got %s: %s", name, values)
 		}
 	}

@@ -143,8 +143,8 @@ func TestHostsOfChecks(t *testing.T) {
 		checkHost(&bad, "host", &host)
 		checkURL(&bad, "url", &text, "http", "https")
 		for _, field := range []string{"host", "url"} {
-			if got, want := strings.Join(bad.Messages()[field], " "),
-				"The "+field+" may not be at "+address+": "+why+"."; got != want {
+			got, want := strings.Join(bad.Messages()[field], " "), "The "+field+" may not be at "+address+": "+why+"."
+			if got != want {
 				t.Errorf("%q, want %q", got, want)
 			}
 		}

@@ -52,7 +52,8 @@ func TestNamesInOtherScripts(t *testing.T) {
 			return string(config), err
 		}
 		config, err := read("bücher.example")
-		if want := "xn--bcher-kva.example"; err != nil || !strings.Contains(config, want) ||
+		want := "xn--bcher-kva.example"
+		if err != nil || !strings.Contains(config, want) ||
 			strings.Contains(config, "bücher") || c.url != "" && !strings.Contains(config, want+":8443/ä?b=ü") {
 			t.Errorf("%s %s: %s, %v", c.kind, c.field, config, err)
 		}
@@ -65,8 +66,8 @@ func TestNamesInOtherScripts(t *testing.T) {
 			}
 		}
 		for _, never := range []string{"１６９。２５４。１６９。２５４", "169.254.169.２54"} {
-			if config, err := read(never); err == nil && !(c.kind == "dns" && c.field == "host") &&
-				c.field != "server_name" {
+			config, err := read(never)
+			if err == nil && !(c.kind == "dns" && c.field == "host") && c.field != "server_name" {
 				t.Errorf("%s %s: %q is accepted: %s", c.kind, c.field, never, config)
 			}
 		}
@@ -95,8 +96,8 @@ func TestNameOnTheWire(t *testing.T) {
 		probe(t, "http", fields(t, "url", fmt.Sprintf("https://Bücher.example:%d/", port), "insecure", true)),
 		testTimeout)
 	expectGood(t, o)
-	if sni, host := <-names, <-names; sni != "xn--bcher-kva.example" ||
-		host != fmt.Sprintf("xn--bcher-kva.example:%d", port) {
+	sni, host := <-names, <-names
+	if sni != "xn--bcher-kva.example" || host != fmt.Sprintf("xn--bcher-kva.example:%d", port) {
 		t.Errorf("the server sees %q and %q", sni, host)
 	}
 	o = Run(t.Context(), n,

@@ -214,9 +214,8 @@ func TestExpiryOfAnUnverifiedCertificate(t *testing.T) {
 	if o := (&run{proxy: "https"}).fail(err); !o.CertificateExpiresAt.IsZero() {
 		t.Errorf("of the proxy: %v", o.CertificateExpiresAt)
 	}
-	if o := (&run{}).fail(
-		&tls.CertificateVerificationError{Err: x509.UnknownAuthorityError{}},
-	); !o.CertificateExpiresAt.IsZero() {
+	o := (&run{}).fail(&tls.CertificateVerificationError{Err: x509.UnknownAuthorityError{}})
+	if !o.CertificateExpiresAt.IsZero() {
 		t.Errorf("of none: %v", o.CertificateExpiresAt)
 	}
 }

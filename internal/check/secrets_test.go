@@ -220,9 +220,8 @@ func TestSecretsInDocumentsAreHidden(t *testing.T) {
 		`Zx&#x3C;9&#x26;&#x22;&#x27;q&#x25;w&#x2B; &#x2F;&#x5C;SEKRIT`,
 		`Zx\u003C9\u0026\u0022\u0027q\u0025w\u002B \u002F\u005CSEKRIT`, `Zx=3C9=26=22=27q=25w=2B =2F=5CSEKRIT`,
 	} {
-		if got := (Outcome{Body: "before " + text + " after"}).WithoutSecrets(
-			spec,
-		); got.Body != "before [secret] after" {
+		got := (Outcome{Body: "before " + text + " after"}).WithoutSecrets(spec)
+		if got.Body != "before [secret] after" {
 			t.Errorf("%q becomes %q", text, got.Body)
 		}
 	}

@@ -150,8 +150,8 @@ func TestLimitsOfSilences(t *testing.T) {
 			s.Comment, s.StartsAt, s.EndsAt = c.comment, now.Add(c.starts), now.Add(c.ends)
 			return nil
 		}
-		if err := Silence.Apply(&s, change, now); (err == nil) != (c.want == "") ||
-			err != nil && !strings.Contains(err.Error(), c.want) {
+		err := Silence.Apply(&s, change, now)
+		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v", c.what, err)
 		}
 	}
@@ -235,9 +235,8 @@ func TestAuditOfRules(t *testing.T) {
 		"quiet_hours": `{"zone":"Europe/Berlin","from":"22:00","until":"07:00","days":[],"channel_ids":[],` +
 			`"on_call_ids":[]}`,
 	} {
-		if got, err := json.Marshal(
-			AlertRule.Audited(r).AuditObject().Fields[name],
-		); err != nil || string(got) != want {
+		got, err := json.Marshal(AlertRule.Audited(r).AuditObject().Fields[name])
+		if err != nil || string(got) != want {
 			t.Errorf("%s: %s, %v, want %s", name, got, err, want)
 		}
 	}

@@ -50,11 +50,10 @@ func TestUnreadableValueOfALackingField(t *testing.T) {
 					err = ChangeMonitor(&changed, change, time.Now())
 				}
 				bad, _ := err.(*kernel.ValidationError)
+				lacking := fmt.Sprintf("A monitor of the type %s has no %s.", c.kind, i.Name)
 				if bad == nil || len(bad.Problems) != 1 {
 					t.Errorf("%v of %s of a %s: %v", request, i.Name, c.kind, err)
-				} else if want := fmt.Sprintf(
-					"A monitor of the type %s has no %s.", c.kind, i.Name,
-				); bad.Error() == want {
+				} else if bad.Error() == lacking {
 					lacks++
 				}
 			}

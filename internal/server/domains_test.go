@@ -105,12 +105,12 @@ func TestOwnHostsNeverServeAPage(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if w := ask(s, "PATCH", "x", "/api/v1/pages/"+slug, token, string(body)); w.Code != 422 ||
-					!strings.Contains(w.Body.String(), `"domain":[`) {
+				w := ask(s, "PATCH", "x", "/api/v1/pages/"+slug, token, string(body))
+				if w.Code != 422 || !strings.Contains(w.Body.String(), `"domain":[`) {
 					t.Errorf("the domain %s: %d %s", host, w.Code, w.Body)
 				}
-				if w := ask(s, "GET", host, "/", "", ""); w.Code != 200 ||
-					!strings.Contains(w.Body.String(), "Status pages") {
+				w = ask(s, "GET", host, "/", "", "")
+				if w.Code != 200 || !strings.Contains(w.Body.String(), "Status pages") {
 					t.Errorf("at %s: %d", host, w.Code)
 				}
 			}
@@ -136,13 +136,13 @@ func TestOwnHostsTakePrecedence(t *testing.T) {
 		at := func(want string) {
 			t.Helper()
 			w := ask(s, "GET", domain, "/", "", "")
-			if _, heading, _ := strings.Cut(w.Body.String(), "<h1"); w.Code != 200 ||
-				!strings.Contains(heading[:min(len(heading), 300)], want) {
+			_, heading, _ := strings.Cut(w.Body.String(), "<h1")
+			if w.Code != 200 || !strings.Contains(heading[:min(len(heading), 300)], want) {
 				t.Errorf("at %s: %d, not %q", domain, w.Code, want)
 			}
 		}
-		if w := ask(s, "PATCH", "x", "/api/v1/pages/two", second, `{"domain":"`+domain+`"}`); w.Code != 200 ||
-			!strings.Contains(w.Body.String(), `"domain_status":"pending"`) {
+		w := ask(s, "PATCH", "x", "/api/v1/pages/two", second, `{"domain":"`+domain+`"}`)
+		if w.Code != 200 || !strings.Contains(w.Body.String(), `"domain_status":"pending"`) {
 			t.Fatal(w.Body)
 		}
 		at("Status pages")

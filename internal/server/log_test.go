@@ -64,9 +64,8 @@ func TestAccessLogIsLikeOtherLines(t *testing.T) {
 		handler.Handle(context.Background(), r)
 		if inJSON { // control characters can be escaped in two ways
 			var a, b any
-			if err := errors.Join(
-				json.Unmarshal(got.Bytes(), &a), json.Unmarshal(want.Bytes(), &b),
-			); err != nil || !reflect.DeepEqual(a, b) {
+			err := errors.Join(json.Unmarshal(got.Bytes(), &a), json.Unmarshal(want.Bytes(), &b))
+			if err != nil || !reflect.DeepEqual(a, b) {
 				t.Fatalf("got  %s\nwant %s\n%v", &got, &want, err)
 			}
 		} else if got.String() != want.String() {
@@ -118,8 +117,8 @@ func TestAccessLogIsBuffered(t *testing.T) {
 		}
 		write(3)
 		log.Warn("a warning")
-		if writes, text := out.written(); writes != 2 || !strings.HasSuffix(text, "msg=\"a warning\"\n") ||
-			strings.Count(text, "\n") != 14 {
+		writes, text := out.written()
+		if writes != 2 || !strings.HasSuffix(text, "msg=\"a warning\"\n") || strings.Count(text, "\n") != 14 {
 			t.Errorf("with a warning, %d writes had %q", writes, text)
 		}
 		write(2000)

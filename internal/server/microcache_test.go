@@ -57,9 +57,8 @@ func newCountingBackend(t *testing.T) *countingBackend {
 	}()
 	actor, token := storetest.Workspace(t, s.store, account.DefaultWorkspace)
 	b := &countingBackend{Server: s, actor: actor, token: token}
-	if _, err := s.store.CreatePage(
-		t.Context(), actor, resource.Page.From(statuspage.Page{Name: "Acme", Slug: "acme"}),
-	); err != nil {
+	_, err = s.store.CreatePage(t.Context(), actor, resource.Page.From(statuspage.Page{Name: "Acme", Slug: "acme"}))
+	if err != nil {
 		t.Fatal(err)
 	}
 	backend := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -252,7 +251,8 @@ func checkNeverCached(t *testing.T, b *countingBackend, front string) {
 func checkServerIsDown(t *testing.T, b *countingBackend, front string) {
 	get(t, front+"/status/acme")
 	b.stop()
-	if status, _, body := get(t, front+"/status/acme"); status != http.StatusOK ||
+	status, _, body := get(t, front+"/status/acme")
+	if status != http.StatusOK ||
 		!strings.Contains(body, "Acme") && !strings.Contains(body, "Changed") &&
 			!strings.Contains(body, "Streamed") {
 		t.Errorf("the page: %d", status)
@@ -297,9 +297,8 @@ func visit(t *testing.T, clients int, url string, next func(status int) bool) {
 // nothing but the status.
 func checkPageGoes(t *testing.T, b *countingBackend, front, slug string, want int, disappear func() error) {
 	t.Helper()
-	if _, err := b.store.CreatePage(
-		t.Context(), b.actor, resource.Page.From(statuspage.Page{Name: "Gone", Slug: slug}),
-	); err != nil {
+	_, err := b.store.CreatePage(t.Context(), b.actor, resource.Page.From(statuspage.Page{Name: "Gone", Slug: slug}))
+	if err != nil {
 		t.Fatal(err)
 	}
 	url := front + "/status/" + slug
@@ -338,18 +337,17 @@ func checkDocuments(t *testing.T, page string) {
 		t.Errorf("%d and %d bytes, tags %s and %s, Vary %s", len(body), len(small), plain.Get("Etag"),
 			zipped.Get("Etag"), plain.Get("Vary"))
 	}
-	if status, _, rest := get(
-		t, page, "Accept-Language", "en", "If-None-Match", plain.Get("Etag"),
-	); status != http.StatusNotModified || rest != "" {
+	status, _, rest := get(t, page, "Accept-Language", "en", "If-None-Match", plain.Get("Etag"))
+	if status != http.StatusNotModified || rest != "" {
 		t.Errorf("If-None-Match: %d with %d bytes", status, len(rest))
 	}
-	if status, _, rest := get(
-		t, page, "Accept-Language", "en", "Accept-Encoding", "gzip", "If-None-Match", zipped.Get("Etag"),
-	); status != http.StatusNotModified || rest != "" {
+	status, _, rest = get(t, page, "Accept-Language",
+		"en", "Accept-Encoding", "gzip", "If-None-Match", zipped.Get("Etag"))
+	if status != http.StatusNotModified || rest != "" {
 		t.Errorf("If-None-Match with gzip: %d with %d bytes", status, len(rest))
 	}
-	if _, _, german := get(t, page, "Accept-Language", "de"); !strings.Contains(german, `lang="de"`) ||
-		!strings.Contains(body, `lang="en"`) {
+	_, _, german := get(t, page, "Accept-Language", "de")
+	if !strings.Contains(german, `lang="de"`) || !strings.Contains(body, `lang="en"`) {
 		t.Error("a visitor gets the page in the language of another")
 	}
 }
@@ -392,18 +390,16 @@ func checkPrivatePage(t *testing.T, b *countingBackend, front string) {
 	for path, want := range map[string]int{
 		"/status/private": http.StatusOK, "/status/private/nothing": http.StatusNotFound,
 	} {
-		if status, _, body := get(
-			t, front+path, "Authorization", "Bearer "+b.token,
-		); status != want || !strings.Contains(body, n.Name) {
+		status, _, body := get(t, front+path, "Authorization", "Bearer "+b.token)
+		if status != want || !strings.Contains(body, n.Name) {
 			t.Errorf("%s with a token: %d, want %d with the name of the page", path, status, want)
 		}
 		if status, _, body := get(t, front+path); status != http.StatusNotFound || strings.Contains(body, n.Name) {
 			t.Errorf("%s without a token: %d; the name of the page is shown: %v", path, status,
 				strings.Contains(body, n.Name))
 		}
-		if status, _, body := get(
-			t, front+path, "Authorization", "Bearer "+b.token,
-		); status != want || !strings.Contains(body, n.Name) {
+		status, _, body = get(t, front+path, "Authorization", "Bearer "+b.token)
+		if status != want || !strings.Contains(body, n.Name) {
 			t.Errorf("%s with a token, after others: %d, want %d", path, status, want)
 		}
 	}
@@ -426,8 +422,8 @@ func checkStreams(t *testing.T, b *countingBackend, front string) {
 			t.Fatal(err)
 		}
 		defer response.Body.Close()
-		if got := response.Header.Get("Content-Type"); response.StatusCode != http.StatusOK ||
-			!strings.HasPrefix(got, "text/event-stream") {
+		got := response.Header.Get("Content-Type")
+		if response.StatusCode != http.StatusOK || !strings.HasPrefix(got, "text/event-stream") {
 			t.Fatalf("a stream: %d %s", response.StatusCode, got)
 		}
 		streams = append(streams, bufio.NewScanner(response.Body))

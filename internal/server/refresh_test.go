@@ -21,16 +21,15 @@ func TestAcknowledgedUpdateShowsWithoutTheDatabase(t *testing.T) {
 		if w := ask(s, "GET", "x", "/status/acme", "", ""); w.Code != 200 {
 			t.Fatal(w.Body)
 		}
-		if w := ask(
-			s, "POST", "x", "/api/v1/pages/acme/incidents", token, `{"title":"The website is down"}`,
-		); w.Code != 201 {
+		w := ask(s, "POST", "x", "/api/v1/pages/acme/incidents", token, `{"title":"The website is down"}`)
+		if w.Code != 201 {
 			t.Fatal(w.Body)
 		}
 		if err := s.store.Close(); err != nil {
 			t.Fatal(err)
 		}
-		if w := ask(s, "GET", "x", "/status/acme", "", ""); w.Code != 200 ||
-			!strings.Contains(w.Body.String(), "The website is down") {
+		w = ask(s, "GET", "x", "/status/acme", "", "")
+		if w.Code != 200 || !strings.Contains(w.Body.String(), "The website is down") {
 			t.Errorf("the page: %d, without the incident", w.Code)
 		}
 	})

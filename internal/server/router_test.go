@@ -305,8 +305,8 @@ func TestFailedAuthenticationsOfMetrics(t *testing.T) {
 	if w := ask("guess", "192.0.2.2:1"); w.Code != http.StatusUnauthorized {
 		t.Errorf("another address is answered %d", w.Code)
 	}
-	if w := ask(secret, "192.0.2.1:1"); w.Code != http.StatusOK ||
-		!strings.Contains(w.Body.String(), "\nallswell_ready 0\n") {
+	w := ask(secret, "192.0.2.1:1")
+	if w.Code != http.StatusOK || !strings.Contains(w.Body.String(), "\nallswell_ready 0\n") {
 		t.Errorf("a valid token is answered %d %s", w.Code, w.Body)
 	}
 }
@@ -393,7 +393,8 @@ func TestBootstrapTokenIsReplaced(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := log.String(); strings.Contains(got, "BOOTSTRAP") != (start.says != "") ||
+		got := log.String()
+		if strings.Contains(got, "BOOTSTRAP") != (start.says != "") ||
 			!strings.Contains(got, start.says) || strings.Contains(got, start.token) {
 			t.Errorf("a start with %.3s… logs %q, want %q", start.token, got, start.says)
 		}

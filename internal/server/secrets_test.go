@@ -132,14 +132,15 @@ func TestStartEncryptsLateSecrets(t *testing.T) {
 	database := storetest.SQLite(t)
 	s := storetest.Open(t, database, store.Options{})
 	actor, _ := storetest.Workspace(t, s, account.DefaultWorkspace)
-	if _, err := s.AlertChannels().Create(
+	_, err := s.AlertChannels().Create(
 		t.Context(), actor, "",
 		resource.Channel.From(
 			alert.Channel{
 				Type: "ntfy", Name: "phone", MaxPerMinute: 1, Config: json.RawMessage(`{"topic":"late-secret"}`),
 			},
 		),
-	); err != nil {
+	)
+	if err != nil {
 		t.Fatal(err)
 	}
 	if err := s.Close(); err != nil {

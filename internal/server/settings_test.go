@@ -158,8 +158,8 @@ func TestMailSettings(t *testing.T) {
 	if got.SMTPURL.Hostname() != "mail.example.com" || got.MailFrom.Address != "status@example.com" {
 		t.Errorf("got %v, %v", got.SMTPURL.Redacted(), got.MailFrom)
 	}
-	if _, err := (Settings{SMTPURL: "smtps://mail.example.com"}).Parse(); err == nil ||
-		!strings.Contains(err.Error(), "ALLSWELL_MAIL_FROM (--mail-from) must be set") {
+	_, err = (Settings{SMTPURL: "smtps://mail.example.com"}).Parse()
+	if err == nil || !strings.Contains(err.Error(), "ALLSWELL_MAIL_FROM (--mail-from) must be set") {
 		t.Errorf("without a sender: %v", err)
 	}
 }

@@ -47,8 +47,8 @@ func TestSignInSettings(t *testing.T) {
 	if err != nil || !reflect.DeepEqual(got.SignIn, want) {
 		t.Errorf("got  %+v, %v\nwant %+v", got.SignIn, err, want)
 	}
-	if sso := got.SignIn.singleSignOn(got.BaseURL); sso.Provider == nil || sso.Provider.Issuer() != want.OIDC.Issuer ||
-		!sso.NoPasswords {
+	sso := got.SignIn.singleSignOn(got.BaseURL)
+	if sso.Provider == nil || sso.Provider.Issuer() != want.OIDC.Issuer || !sso.NoPasswords {
 		t.Errorf("the dashboard has %+v", sso)
 	}
 	base := Settings{BaseURL: "https://status.example.com"}

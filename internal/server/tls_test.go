@@ -73,8 +73,8 @@ func checkOverTLS(t *testing.T, url string, do func(method, url, body string) *h
 func checkOverHTTP(t *testing.T, url string, do func(method, url, body string) *http.Response) {
 	t.Helper()
 	redirect := do("GET", url+"/status/acme", "")
-	if got := redirect.Header.Get("Location"); redirect.StatusCode != http.StatusPermanentRedirect ||
-		got != "https://status.example.com/status/acme" {
+	got := redirect.Header.Get("Location")
+	if redirect.StatusCode != http.StatusPermanentRedirect || got != "https://status.example.com/status/acme" {
 		t.Errorf("over HTTP: %s, to %s", redirect.Status, got)
 	}
 	if res := do("GET", url+"/api/v1/pages", ""); res.StatusCode != http.StatusForbidden {
@@ -194,9 +194,8 @@ func TestStopDrainsAllListeners(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	if _, err := io.WriteString(
-		conn, "POST /api/v1/heartbeat/unknown HTTP/1.1\r\nHost: status.example.com\r\n",
-	); err != nil {
+	_, err = io.WriteString(conn, "POST /api/v1/heartbeat/unknown HTTP/1.1\r\nHost: status.example.com\r\n")
+	if err != nil {
 		t.Fatal(err)
 	}
 	awaitCondition(t, "the server does not read the request", func() bool {
@@ -244,8 +243,8 @@ func TestWrongTLSFiles(t *testing.T) {
 			Listen: "127.0.0.1:0", Database: "sqlite:" + filepath.Join(dir, "x.db"),
 			BaseURL: "https://status.example.com", TLS: c,
 		}
-		if s, err := New(t.Context(), cfg, slog.New(slog.DiscardHandler)); err == nil ||
-			!strings.HasPrefix(err.Error(), want) {
+		s, err := New(t.Context(), cfg, slog.New(slog.DiscardHandler))
+		if err == nil || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("%+v: %v, want %s", c, err, want)
 			if s != nil {
 				s.Close()

@@ -106,8 +106,8 @@ func TestIdentityJoins(t *testing.T) {
 		unverified.Groups = []string{"admins"} // the address may be somebody else's
 		w.refusedIdentity(unverified, signInRules, account.IdentityUnverified)
 
-		if in := w.signInIdentity(identity("alan@example.com"), signInRules); in.Role != kernel.RoleViewer ||
-			in.User.Name != "The alan" {
+		in := w.signInIdentity(identity("alan@example.com"), signInRules)
+		if in.Role != kernel.RoleViewer || in.User.Name != "The alan" {
 			w.Errorf("by domain: %+v", in)
 		}
 		grace := w.signInIdentity(identity("grace@example.com", "staff", "admins"), signInRules)
@@ -127,8 +127,8 @@ func TestIdentityJoins(t *testing.T) {
 		}
 		elsewhere := signInRules
 		elsewhere.Workspace = "platform"
-		if in := w.signInIdentity(identity("alan@example.com"), elsewhere); in.WorkspaceID == w.ws.WorkspaceID ||
-			len(in.Workspaces) != 2 {
+		in = w.signInIdentity(identity("alan@example.com"), elsewhere)
+		if in.WorkspaceID == w.ws.WorkspaceID || len(in.Workspaces) != 2 {
 			w.Errorf("in another workspace: %+v", in)
 		}
 	})
@@ -159,9 +159,8 @@ func TestGroupsDecideAtEverySignIn(t *testing.T) {
 		if members, _, err := w.Members(w.ctx, first.Actor(""), firstHundred); err != nil || len(members) != 1 {
 			w.Errorf("members %+v, %v", members, err)
 		}
-		if in := w.signInIdentity(
-			identity("grace@other.example", "admins"), signInRules,
-		); in.User.ID != second.User.ID {
+		in := w.signInIdentity(identity("grace@other.example", "admins"), signInRules)
+		if in.User.ID != second.User.ID {
 			w.Errorf("who returns has another account: %+v", in)
 		}
 	})

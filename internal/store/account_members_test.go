@@ -43,9 +43,8 @@ func TestInvitationIsAcceptedOnce(t *testing.T) {
 		for what, a := range map[string]store.Acceptance{
 			"another account": {UserID: owner.ID}, "an account that does not exist": {UserID: "usr_other"},
 		} {
-			if _, err := w.AcceptInvitation(
-				w.ctx, issued.Code, a, store.Browser{},
-			); !errors.Is(err, kernel.ErrPreconditionFailed) {
+			_, err := w.AcceptInvitation(w.ctx, issued.Code, a, store.Browser{})
+			if !errors.Is(err, kernel.ErrPreconditionFailed) {
 				w.Errorf("%s: %v", what, err)
 			}
 		}
@@ -148,9 +147,8 @@ func TestRemovalEndsWhatAMemberCanDo(t *testing.T) {
 		if changed.Role != kernel.RoleEditor {
 			w.Errorf("changed %+v", changed)
 		}
-		if _, err := w.CreatePage(
-			w.ctx, admin, resource.Page.From(statuspage.Page{Name: "X", Slug: "x-of-admin"}),
-		); !errors.Is(err, kernel.ErrUnauthenticated) {
+		_, err := w.CreatePage(w.ctx, admin, resource.Page.From(statuspage.Page{Name: "X", Slug: "x-of-admin"}))
+		if !errors.Is(err, kernel.ErrUnauthenticated) {
 			w.Errorf("with the earlier role: %v", err)
 		}
 		if _, err := w.FindInvitation(w.ctx, own.Code); !errors.Is(err, kernel.ErrNotFound) {
@@ -164,9 +162,8 @@ func TestRemovalEndsWhatAMemberCanDo(t *testing.T) {
 		if err := w.RemoveMember(w.ctx, owner, admin.ID); !errors.Is(err, kernel.ErrNotFound) {
 			w.Errorf("removed twice: %v", err)
 		}
-		if _, err := w.StartSession(
-			w.ctx, admin.ID, account.SignInPassword, store.Browser{},
-		); !errors.Is(err, kernel.ErrNotFound) {
+		_, err = w.StartSession(w.ctx, admin.ID, account.SignInPassword, store.Browser{})
+		if !errors.Is(err, kernel.ErrNotFound) {
 			w.Errorf("a removed member signs in: %v", err)
 		}
 
@@ -174,15 +171,14 @@ func TestRemovalEndsWhatAMemberCanDo(t *testing.T) {
 		back := must(w.Invite(w.ctx, owner, account.NewInvitation{
 			Email: "admin@example.com", Role: kernel.RoleViewer,
 		}))(w)
-		if _, err := w.AcceptInvitation(
-			w.ctx, back.Code, store.Acceptance{UserID: admin.ID, PasswordHash: "an earlier hash"}, store.Browser{},
-		); !errors.Is(err, kernel.ErrPreconditionFailed) {
+		_, err = w.AcceptInvitation(w.ctx, back.Code,
+			store.Acceptance{UserID: admin.ID, PasswordHash: "an earlier hash"}, store.Browser{})
+		if !errors.Is(err, kernel.ErrPreconditionFailed) {
 			w.Errorf("with a password that was changed meanwhile: %v", err)
 		}
 		accepted := store.Acceptance{UserID: admin.ID, PasswordHash: "hash", Method: account.SignInProxy}
-		if in := must(w.FindSession(w.ctx, must(w.AcceptInvitation(w.ctx, back.Code, accepted, store.Browser{}))(w)))(
-			w,
-		); in.Method != account.SignInProxy {
+		in := must(w.FindSession(w.ctx, must(w.AcceptInvitation(w.ctx, back.Code, accepted, store.Browser{}))(w)))(w)
+		if in.Method != account.SignInProxy {
 			w.Errorf("the session began by %s", in.Method)
 		}
 	})

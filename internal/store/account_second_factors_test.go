@@ -71,8 +71,8 @@ func TestRecoveryCodesReplaceTheAuthenticatorApp(t *testing.T) {
 			store.Browser{Address: "192.0.2.9"}))(w)
 		w.refusesFactor("a recovery code used twice", w.pendingSignIn(), store.SecondFactor{RecoveryCode: codes[0]},
 			store.ErrWrongFactor)
-		if f := must(w.Factors(w.ctx, actor))(w); f.RecoveryCodes != account.RecoveryCodeCount-1 ||
-			!f.HasAuthenticator() {
+		f := must(w.Factors(w.ctx, actor))(w)
+		if f.RecoveryCodes != account.RecoveryCodeCount-1 || !f.HasAuthenticator() {
 			w.Errorf("factors %+v", f)
 		}
 		log, _, err := w.AuditLog(w.ctx, actor, kernel.AuditFilter{ObjectKind: kernel.ObjectUser}, "", 10)

@@ -116,8 +116,8 @@ func TestFirstTokenAndBootstrap(t *testing.T) {
 			}
 		}
 		token := must(s.Authenticate(t.Context(), chosen))(t)
-		if all := must(s.AllTokens(t.Context()))(t); len(all) != 2 || all[1].Workspace != account.DefaultWorkspace ||
-			all[0].WorkspaceID != token.WorkspaceID {
+		all := must(s.AllTokens(t.Context()))(t)
+		if len(all) != 2 || all[1].Workspace != account.DefaultWorkspace || all[0].WorkspaceID != token.WorkspaceID {
 			t.Errorf("tokens: %+v, want two of the first workspace", all)
 		}
 		if err := s.RevokeAnyToken(t.Context(), token.ID); err != nil {
@@ -147,8 +147,8 @@ func TestBootstrapTokenReplaced(t *testing.T) {
 		works := func(want bool, secrets ...string) {
 			t.Helper()
 			for _, secret := range secrets {
-				if _, err := s.Authenticate(ctx, secret); err != nil && !errors.Is(err, kernel.ErrUnauthenticated) ||
-					(err == nil) != want {
+				_, err := s.Authenticate(ctx, secret)
+				if err != nil && !errors.Is(err, kernel.ErrUnauthenticated) || (err == nil) != want {
 					t.Errorf("token %.3s…: %v, want it in force: %t", secret, err, want)
 				}
 			}
@@ -258,9 +258,8 @@ func TestRevokedTokenChangesNothing(t *testing.T) {
 				w.Errorf("IssueToken with %s: %v", what, err)
 			}
 			check := store.DomainCheck{PageID: x.page, Domain: "status.example.com", Actor: actor}
-			if _, err := w.RecordDomainCheck(
-				w.ctx, check, statuspage.DomainFound,
-			); !errors.Is(err, kernel.ErrUnauthenticated) {
+			_, err := w.RecordDomainCheck(w.ctx, check, statuspage.DomainFound)
+			if !errors.Is(err, kernel.ErrUnauthenticated) {
 				w.Errorf("RecordDomainCheck with %s: %v", what, err)
 			}
 			_, setting := w.SetAuthenticator(w.ctx, actor, "x", 1)
@@ -317,9 +316,9 @@ func TestRevocationWaitsForWrites(t *testing.T) {
 		if committed != "1" {
 			w.Error("the component was committed after the token was revoked")
 		}
-		if _, err := w.Components().Create(
-			w.ctx, issued.Actor(""), "acme", resource.Component.From(statuspage.Component{Name: "Late"}),
-		); !errors.Is(err, kernel.ErrUnauthenticated) {
+		_, err := w.Components().Create(w.ctx, issued.Actor(""), "acme",
+			resource.Component.From(statuspage.Component{Name: "Late"}))
+		if !errors.Is(err, kernel.ErrUnauthenticated) {
 			w.Errorf("after the revocation: %v", err)
 		}
 	})
@@ -333,8 +332,8 @@ func TestTokensRevokeEachOther(t *testing.T) {
 			b := must(w.IssueToken(w.ctx, w.ws, account.NewToken{Name: "b", Scope: kernel.ScopeAdmin}))(w)
 			revoke := func(by, token account.IssuedToken) func() {
 				return func() {
-					if err := w.RevokeToken(w.ctx, by.Actor(""), token.ID); err != nil &&
-						!errors.Is(err, kernel.ErrUnauthenticated) {
+					err := w.RevokeToken(w.ctx, by.Actor(""), token.ID)
+					if err != nil && !errors.Is(err, kernel.ErrUnauthenticated) {
 						w.Error(err)
 					}
 				}

@@ -43,9 +43,8 @@ func TestSetupCodeCreatesOneOwner(t *testing.T) {
 			w.Errorf("a setup code resets passwords: %v", err)
 		}
 		var bad *kernel.ValidationError
-		if _, err := w.SetUp(
-			w.ctx, code, account.NewUser{Email: "ada@", Name: " "}, store.Browser{},
-		); !errors.As(err, &bad) || len(bad.Messages()) != 2 {
+		_, err := w.SetUp(w.ctx, code, account.NewUser{Email: "ada@", Name: " "}, store.Browser{})
+		if !errors.As(err, &bad) || len(bad.Messages()) != 2 {
 			w.Errorf("an invalid account: %v", err)
 		}
 		secret := must(w.SetUp(w.ctx, code, ada, store.Browser{Address: "192.0.2.1", Client: "Firefox"}))(w)
@@ -193,8 +192,8 @@ func TestClientsOfSessionsAreShort(t *testing.T) {
 			strings.Repeat("é", 5_000): 300,
 		} {
 			secret := must(w.StartSession(w.ctx, in.User.ID, account.SignInPassword, store.Browser{Client: client}))(w)
-			if got := must(w.FindSession(w.ctx, secret))(w).Client; len(got) != want ||
-				!strings.HasPrefix(client, got) {
+			got := must(w.FindSession(w.ctx, secret))(w).Client
+			if len(got) != want || !strings.HasPrefix(client, got) {
 				w.Errorf("of %d bytes %d are stored, want %d", len(client), len(got), want)
 			}
 		}
@@ -222,16 +221,14 @@ func TestEndedSessionChangesNothing(t *testing.T) {
 		} {
 			a := actor
 			change(&a)
-			if _, err := w.CreatePage(
-				w.ctx, a, resource.Page.From(statuspage.Page{Name: "X", Slug: "x-of-ada"}),
-			); !errors.Is(err, kernel.ErrUnauthenticated) {
+			_, err := w.CreatePage(w.ctx, a, resource.Page.From(statuspage.Page{Name: "X", Slug: "x-of-ada"}))
+			if !errors.Is(err, kernel.ErrUnauthenticated) {
 				w.Errorf("%s: %v", what, err)
 			}
 		}
 		w.ok(w.EndSession(w.ctx, actor, in.ID))
-		if _, err := w.CreatePage(
-			w.ctx, actor, resource.Page.From(statuspage.Page{Name: "X", Slug: "x-of-ada"}),
-		); !errors.Is(err, kernel.ErrUnauthenticated) {
+		_, err = w.CreatePage(w.ctx, actor, resource.Page.From(statuspage.Page{Name: "X", Slug: "x-of-ada"}))
+		if !errors.Is(err, kernel.ErrUnauthenticated) {
 			w.Errorf("an ended session: %v", err)
 		}
 	})
@@ -264,8 +261,8 @@ func TestNewPasswordEndsSessions(t *testing.T) {
 		if _, err := w.FindSession(w.ctx, first); !errors.Is(err, kernel.ErrUnauthenticated) {
 			w.Errorf("an old session after a reset: %v", err)
 		}
-		if c := must(w.Credentials(w.ctx, "Ada@Example.com"))(w); c.PasswordHash != "third hash" ||
-			c.UserID != in.User.ID {
+		c := must(w.Credentials(w.ctx, "Ada@Example.com"))(w)
+		if c.PasswordHash != "third hash" || c.UserID != in.User.ID {
 			w.Errorf("credentials %+v", c)
 		}
 		if c, err := w.Credentials(w.ctx, "nobody@example.com"); err != nil || c != (store.Credentials{}) {
@@ -373,8 +370,8 @@ func TestOverviewOfFailedDeliveries(t *testing.T) {
 		want := []store.FailedDeliveries{
 			{PageSlug: "full", PageName: "Full", Count: 2}, {PageSlug: "empty", PageName: "Empty", Count: 1},
 		}
-		if o := must(w.Overview(w.ctx, w.ws))(w); !slices.Equal(o.FailedDeliveries, want) ||
-			o.AllFailedPages != len(want) {
+		o := must(w.Overview(w.ctx, w.ws))(w)
+		if !slices.Equal(o.FailedDeliveries, want) || o.AllFailedPages != len(want) {
 			w.Errorf("failed deliveries: %+v", o.FailedDeliveries)
 		}
 	})

@@ -98,8 +98,8 @@ func TestChannelsToStrangersWaitForThem(t *testing.T) {
 		addresses, _ = w.asked()
 		w.expect("asked again within an hour", addresses)
 
-		if found := must(w.FindConfirmation(w.ctx, code))(w); found.Address != "stranger@example.com" ||
-			found.Workspace == "" {
+		found := must(w.FindConfirmation(w.ctx, code))(w)
+		if found.Address != "stranger@example.com" || found.Workspace == "" {
 			w.Errorf("the confirmation: %+v", found)
 		}
 		w.waitsFor(stranger.ID, "stranger@example.com") // looking changes nothing

@@ -131,8 +131,7 @@ func (l *lateWorld) usesWithoutShowing(when string) {
 			l.Fatalf("%s, the host of %s is %q", when, c.Name, got.URLHost)
 		}
 	}
-	listed, _, err := l.AlertChannels().List(l.ctx, l.ws, "", store.Filter{},
-		store.Pagination{Page: 1, PerPage: 1000})
+	listed, _, err := l.AlertChannels().List(l.ctx, l.ws, "", store.Filter{}, store.Pagination{Page: 1, PerPage: 1000})
 	l.ok(err)
 	for _, c := range listed {
 		if strings.Contains(string(c.Config), lateSecret) || len(listed) != len(l.all)+1 {
@@ -192,9 +191,8 @@ func TestLateSecretsWithoutAKey(t *testing.T) {
 		given := map[string]json.RawMessage{"access_token": json.RawMessage(`"new"`)}
 		must(w.AlertChannels().Change(w.ctx, w.ws, "", lost.ID, resource.ConfigureChannel(given, false),
 			kernel.Precondition{}))(w)
-		if c := must(w.AlertChannels().Get(w.ctx, w.ws, "", lost.ID))(
-			w,
-		); string(c.Secrets["access_token"]) != `"new"` || c.Health.SecretsUnreadable {
+		c = must(w.AlertChannels().Get(w.ctx, w.ws, "", lost.ID))(w)
+		if string(c.Secrets["access_token"]) != `"new"` || c.Health.SecretsUnreadable {
 			t.Errorf("after the token was given again: %+v", c)
 		}
 		if want := `"` + lateSecret + `"`; before != want || topic() != want {

@@ -78,7 +78,8 @@ func TestCycleOfFallbacksEnds(t *testing.T) {
 		_, err := db.ExecContext(w.ctx,
 			fmt.Sprintf(`UPDATE alert_channels SET fallback_id = '%s' WHERE id = '%s'`, b.ID, a.ID))
 		w.ok(err)
-		if err := w.withFallback(w.channel("Chat"), a); err == nil ||
+		err = w.withFallback(w.channel("Chat"), a)
+		if err == nil ||
 			!strings.Contains(
 				err.Error(), "The fallbacks lead back to the same channel: LA, LB, LA. Change them first.",
 			) {
@@ -86,8 +87,8 @@ func TestCycleOfFallbacksEnds(t *testing.T) {
 		}
 		w.rule(to(a), func(r *alert.Rule) { r.Repeat = 10 * time.Minute })
 		f := must(w.ForecastAlert(w.ctx, w.ws, store.AlertQuestion{Event: alert.MonitorDown, Monitor: job.ID}))(w)
-		if got, want := f.Rules[0].Steps[0].Channels[0].Fallbacks,
-			[]store.ChannelName{{ID: b.ID, Name: "LB"}}; !slices.Equal(got, want) {
+		got, want := f.Rules[0].Steps[0].Channels[0].Fallbacks, []store.ChannelName{{ID: b.ID, Name: "LB"}}
+		if !slices.Equal(got, want) {
 			t.Errorf("foreseen: the fallbacks %v, want %v", got, want)
 		}
 		fail := map[string]audience.SendOutcome{"LA": refuses, "LB": refuses}

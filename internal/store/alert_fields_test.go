@@ -106,9 +106,8 @@ func TestEveryFieldOfARuleIsKept(t *testing.T) {
 		made := must(w.AlertRules().Create(w.ctx, w.ws, "", resource.AlertRule.From(full)))(w)
 		full.ID, full.WorkspaceID, full.Slug, full.Summary, full.CreatedAt, full.UpdatedAt = made.ID, w.ws.WorkspaceID,
 			"full", made.Summary, w.clock.now(), w.clock.now()
-		if diff := cmp.Diff(
-			full, must(w.AlertRules().Get(w.ctx, w.ws, "", "full"))(w), cmpopts.EquateEmpty(),
-		); diff != "" || made.Summary == "" {
+		diff := cmp.Diff(full, must(w.AlertRules().Get(w.ctx, w.ws, "", "full"))(w), cmpopts.EquateEmpty())
+		if diff != "" || made.Summary == "" {
 			w.Errorf("created with the summary %q (-want +got):\n%s", made.Summary, diff)
 		}
 		checkFields(w, map[string]fieldChange[alert.Rule]{
@@ -146,9 +145,8 @@ func TestEveryFieldOfAChannelIsKept(t *testing.T) {
 		made := must(w.AlertChannels().Create(w.ctx, w.ws, "", resource.Channel.From(full)))(w)
 		full.ID, full.WorkspaceID, full.Slug, full.WorkspaceName, full.CreatedAt, full.UpdatedAt = made.ID,
 			w.ws.WorkspaceID, "full", "default", w.clock.now(), w.clock.now()
-		if diff := cmp.Diff(
-			full, must(w.AlertChannels().Get(w.ctx, w.ws, "", "full"))(w), cmpopts.EquateEmpty(),
-		); diff != "" {
+		diff := cmp.Diff(full, must(w.AlertChannels().Get(w.ctx, w.ws, "", "full"))(w), cmpopts.EquateEmpty())
+		if diff != "" {
 			w.Errorf("created (-want +got):\n%s", diff)
 		}
 		failing := alert.Health{

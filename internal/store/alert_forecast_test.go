@@ -344,9 +344,10 @@ func TestForecastNamesFallbacks(t *testing.T) {
 			got = append(got, fmt.Sprint(ch.Name, " ", ch.Fallbacks))
 		}
 		slices.Sort(got)
-		if want := []string{
+		want := []string{
 			"last []", fmt.Sprintf("phone [{%s mail} {%s chat}]", mail.ID, chat.ID),
-		}; !slices.Equal(got, want) {
+		}
+		if !slices.Equal(got, want) {
 			w.Errorf("%q, want %q", got, want)
 		}
 	})
@@ -357,10 +358,11 @@ func TestForecastsAreLimited(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		channel := w.channel("ops", func(*alert.Channel) {})
 		for i := range 60 {
-			if _, err := w.AlertRules().Create(t.Context(), w.ws, "", resource.AlertRule.From(alert.Rule{
+			_, err := w.AlertRules().Create(t.Context(), w.ws, "", resource.AlertRule.From(alert.Rule{
 				Name: fmt.Sprint("rule ", i), Enabled: true, Filter: alert.Filter{Events: alert.DefaultEvents},
 				Target: alert.Target{ChannelIDs: []string{channel.ID}}, Repeat: time.Minute,
-			})); err != nil {
+			}))
+			if err != nil {
 				t.Fatal(err)
 			}
 		}

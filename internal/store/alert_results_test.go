@@ -63,7 +63,8 @@ func TestResultsOfMessages(t *testing.T) {
 				}))
 				m := must(w.ChannelMessages(w.ctx, w.ws, phone.ID, 10))(w)[0]
 				state := w.value(`SELECT state FROM alert_messages`)
-				if got := fmt.Sprintf("%s %d %s", state, m.Attempts, m.Reason); got != c.want ||
+				got := fmt.Sprintf("%s %d %s", state, m.Attempts, m.Reason)
+				if got != c.want ||
 					m.Failed != (state == "failed") || m.FinishedAt.IsZero() != (state == "sending") ||
 					m.Notices != 1 {
 					w.Errorf("%s, want %s: %+v", got, c.want, m)
@@ -76,10 +77,10 @@ func TestResultsOfMessages(t *testing.T) {
 				default:
 					want.AttemptedAt, want.Failures, want.Reason, want.TemplateError = now, c.failures, m.Reason, "new"
 				}
-				got := must(w.AlertChannels().Get(w.ctx, w.ws, "", phone.ID))(w).Health
-				want.NextAt = got.NextAt
-				if got != want || got.NextAt.IsZero() != (state != "sending") {
-					w.Errorf("health %+v, want %+v", got, want)
+				health := must(w.AlertChannels().Get(w.ctx, w.ws, "", phone.ID))(w).Health
+				want.NextAt = health.NextAt
+				if health != want || health.NextAt.IsZero() != (state != "sending") {
+					w.Errorf("health %+v, want %+v", health, want)
 				}
 				w.expect("leases", w.rows(`SELECT id FROM alert_channels WHERE lease_until_at IS NOT NULL`))
 				events := 0

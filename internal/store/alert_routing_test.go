@@ -131,7 +131,8 @@ func TestEndsAtTheDelay(t *testing.T) {
 				w.clock.move(length)
 				w.event(w.ws, alert.MonitorUp, "", "Shop", monitor.MonitorEventData{})
 				w.clock.move(time.Hour)
-				if lines := w.notified(time.Hour, taken); len(lines) != want ||
+				lines := w.notified(time.Hour, taken)
+				if len(lines) != want ||
 					want > 0 && !strings.HasPrefix(lines[0], "* phone: Shop was down for 1 minute") {
 					w.Errorf("%q, want %d messages", lines, want)
 				}

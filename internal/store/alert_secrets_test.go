@@ -49,15 +49,15 @@ func TestDamagedSecretsStopNothingElse(t *testing.T) {
 					w.ok(w.SaveMessageResult(w.ctx, store.MessageResult{ClaimedMessage: m, Outcome: taken}))
 				})
 				w.expect("messages", sent, "bad: missing", "good: t")
-				if c := must(w.AlertChannels().Get(w.ctx, w.ws, "", bad.ID))(w); c.HasSecrets() == nil ||
-					!c.Health.SecretsUnreadable {
+				c := must(w.AlertChannels().Get(w.ctx, w.ws, "", bad.ID))(w)
+				if c.HasSecrets() == nil || !c.Health.SecretsUnreadable {
 					w.Errorf("the channel: %+v", c)
 				}
 				if c := must(w.ThreadChannel(w.ctx, key))(w); c.HasSecrets() == nil {
 					w.Errorf("the channel of the thread: %+v", c)
 				}
-				if m := must(w.MonitorCheck(w.ctx, w.ws, check.ID))(w); m.Check.HasSecrets() == nil ||
-					!slices.Equal(m.Check.SecretFields, []string{"token"}) {
+				m := must(w.MonitorCheck(w.ctx, w.ws, check.ID))(w)
+				if m.Check.HasSecrets() == nil || !slices.Equal(m.Check.SecretFields, []string{"token"}) {
 					w.Errorf("the check: %+v", m.Check)
 				}
 				if c := w.claimChecks("a", ""); len(c) != 1 || !c[0].SecretsMissing || len(c[0].Spec.Secrets) != 0 {

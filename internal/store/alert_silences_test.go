@@ -28,8 +28,8 @@ func TestSilenceEndsWhileItHoldsAnAlert(t *testing.T) {
 			_, _, err := s.AdvanceAlerts(w.ctx)
 			return err
 		}, func(s *store.Store) error { return s.Silences().Delete(w.ctx, w.ws, "", v.ID, kernel.Precondition{}) }))
-		if lines := w.notified(10*time.Second, taken); len(lines) != 1 ||
-			!strings.Contains(lines[0], "phone: Nightly backup is down") {
+		lines := w.notified(10*time.Second, taken)
+		if len(lines) != 1 || !strings.Contains(lines[0], "phone: Nightly backup is down") {
 			t.Errorf("after the silence: %q", lines)
 		}
 	})
@@ -91,8 +91,8 @@ func TestSilenceOfAnotherWorkspace(t *testing.T) {
 			EndsAt: w.clock.now().Add(24 * time.Hour),
 		})))(w)
 		w.goDown(job)
-		if lines := w.notified(10*time.Second, taken); len(lines) != 1 ||
-			!strings.Contains(lines[0], "phone: Nightly backup is down") {
+		lines := w.notified(10*time.Second, taken)
+		if len(lines) != 1 || !strings.Contains(lines[0], "phone: Nightly backup is down") {
 			t.Errorf("%q", lines)
 		}
 	})
@@ -113,8 +113,8 @@ func TestSilenceIsPutOff(t *testing.T) {
 			v.StartsAt = w.clock.now().Add(time.Hour)
 			return nil
 		}, kernel.Precondition{}))(w)
-		if lines := w.notified(10*time.Second, taken); len(lines) != 1 ||
-			!strings.Contains(lines[0], "phone: Nightly backup is down") {
+		lines := w.notified(10*time.Second, taken)
+		if len(lines) != 1 || !strings.Contains(lines[0], "phone: Nightly backup is down") {
 			t.Errorf("after the silence was put off: %q", lines)
 		}
 	})
@@ -181,8 +181,8 @@ func TestEndedSilenceReleasesInstants(t *testing.T) {
 				w.expect("released", w.notified(2*time.Minute, taken), "* phone: Nightly backup is up again")
 				all, _, err := w.Alerts(w.ctx, w.ws, store.AlertFilter{Event: alert.MonitorUp}, firstHundred)
 				w.ok(err)
-				if d := must(w.Alert(w.ctx, w.ws, all[0].ID))(w); len(d.Holds) != 1 || !d.Holds[0].Over ||
-					d.Holds[0].Until.After(w.clock.now()) {
+				d := must(w.Alert(w.ctx, w.ws, all[0].ID))(w)
+				if len(d.Holds) != 1 || !d.Holds[0].Over || d.Holds[0].Until.After(w.clock.now()) {
 					w.Errorf("holds %+v", d.Holds)
 				}
 			})

@@ -32,21 +32,18 @@ func TestWholeThreadIsAcknowledged(t *testing.T) {
 		if h := must(w.AlertThread(w.ctx, key))(w); len(h.Alerts) != alert.MaxLines || h.Total != many {
 			t.Errorf("%d of %d alerts are shown", len(h.Alerts), h.Total)
 		}
-		if n, err := w.AcknowledgeThread(
-			w.ctx, key, kernel.Actor{Kind: kernel.ActorLink, Name: "Ann"},
-		); err != nil || n != many {
+		n, err := w.AcknowledgeThread(w.ctx, key, kernel.Actor{Kind: kernel.ActorLink, Name: "Ann"})
+		if err != nil || n != many {
 			t.Errorf("%d alerts acknowledged, %v", n, err)
 		}
 		for state, want := range map[alert.State]int{alert.Open: 0, alert.Acknowledged: many} {
-			if _, total, err := w.Alerts(
-				w.ctx, w.ws, store.AlertFilter{State: state}, firstHundred,
-			); err != nil || total != want {
+			_, total, err := w.Alerts(w.ctx, w.ws, store.AlertFilter{State: state}, firstHundred)
+			if err != nil || total != want {
 				t.Errorf("%d alerts are %s, %v", total, state, err)
 			}
 		}
-		if n, err := w.AcknowledgeThread(
-			w.ctx, key, kernel.Actor{Kind: kernel.ActorLink, Name: "Eve"},
-		); err != nil || n != 0 {
+		n, err = w.AcknowledgeThread(w.ctx, key, kernel.Actor{Kind: kernel.ActorLink, Name: "Eve"})
+		if err != nil || n != 0 {
 			t.Errorf("again: %d alerts acknowledged, %v", n, err)
 		}
 	})

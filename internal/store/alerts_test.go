@@ -149,17 +149,18 @@ func TestAlertOfOutage(t *testing.T) {
 		w.pinged(job)
 		w.expect("up", w.notified(5*time.Second, taken), "> phone: Nightly backup is up again after 1 minute 5 seconds")
 		w.expect("nothing more", w.notified(time.Minute, taken))
-		if all, _, err = w.Alerts(w.ctx, w.ws, store.AlertFilter{State: alert.Resolved}, firstHundred); err != nil ||
-			len(all) != 1 || all[0].Title() != "Nightly backup is down" {
+		all, _, err = w.Alerts(w.ctx, w.ws, store.AlertFilter{State: alert.Resolved}, firstHundred)
+		if err != nil || len(all) != 1 || all[0].Title() != "Nightly backup is down" {
 			t.Errorf("%+v, %v", all, err)
 		}
 		var sent []string
 		for _, m := range must(w.ChannelMessages(w.ctx, w.ws, "phone", 10))(w) {
 			sent = append(sent, m.Title)
 		}
-		if want := []string{
+		want := []string{
 			"Nightly backup is up again after 1 minute 5 seconds", "Nightly backup is down",
-		}; !slices.Equal(sent, want) {
+		}
+		if !slices.Equal(sent, want) {
 			t.Errorf("last messages: %q, want %q", sent, want)
 		}
 	})
@@ -180,8 +181,8 @@ func TestManyAlertsAreOneMessage(t *testing.T) {
 			t.Fatalf("%d messages: %q", len(lines), lines)
 		}
 		w.pinged(monitors...)
-		if lines = w.notified(10*time.Second, taken); len(lines) != 1 ||
-			!strings.HasPrefix(lines[0], "> phone: 25 monitors are up again / ") {
+		lines = w.notified(10*time.Second, taken)
+		if len(lines) != 1 || !strings.HasPrefix(lines[0], "> phone: 25 monitors are up again / ") {
 			t.Errorf("%d messages: %q", len(lines), lines)
 		}
 	})
@@ -220,13 +221,14 @@ func TestRuleWaits(t *testing.T) {
 		if a.State() != alert.Acknowledged || a.AcknowledgedBy != w.ws.Name {
 			t.Errorf("%+v", a)
 		}
-		if lines := w.notified(time.Hour, taken); len(lines) != 2 || !strings.Contains(lines[0], "Acknowledged by ") ||
+		lines := w.notified(time.Hour, taken)
+		if len(lines) != 2 || !strings.Contains(lines[0], "Acknowledged by ") ||
 			!strings.Contains(lines[0], ": Nightly backup is down") {
 			t.Errorf("acknowledged: %q", lines)
 		}
 		w.pinged(job)
-		if lines := w.notified(time.Minute, taken); len(lines) != 2 || !strings.Contains(lines[0], "is up again") ||
-			!strings.Contains(lines[1], "is up again") {
+		lines = w.notified(time.Minute, taken)
+		if len(lines) != 2 || !strings.Contains(lines[0], "is up again") || !strings.Contains(lines[1], "is up again") {
 			t.Errorf("up: %q", lines)
 		}
 	})
@@ -262,8 +264,8 @@ func TestHoldsAreRecorded(t *testing.T) {
 			{alert.NoticeOpened, 10 * time.Minute, 1}, {alert.NoticeEscalated, 15 * time.Minute, 1},
 			{alert.NoticeRepeated, 75 * time.Minute, 2},
 		} {
-			if s := d.Plans[0].Steps[i]; s.Kind != want.kind || !s.At.Equal(began.Add(want.after)) ||
-				len(s.Channels) != want.names {
+			s := d.Plans[0].Steps[i]
+			if s.Kind != want.kind || !s.At.Equal(began.Add(want.after)) || len(s.Channels) != want.names {
 				t.Errorf("step %d: %+v", i, s)
 			}
 		}
@@ -362,8 +364,8 @@ func TestFailedTestIsShown(t *testing.T) {
 		if lines := w.notified(10*time.Second, taken); len(lines) != 1 {
 			w.Errorf("%q", lines)
 		}
-		if h = must(w.AlertChannels().Get(w.ctx, w.ws, "", phone.ID))(w).Health; h.TestFailed() || h.Reason != "" ||
-			h.AcceptedAt.IsZero() {
+		h = must(w.AlertChannels().Get(w.ctx, w.ws, "", phone.ID))(w).Health
+		if h.TestFailed() || h.Reason != "" || h.AcceptedAt.IsZero() {
 			w.Errorf("after a message: %+v", h)
 		}
 	})
@@ -420,8 +422,8 @@ func TestHoldsEndEarlier(t *testing.T) {
 				w.advanceAlerts()
 				all, _, err := w.Alerts(w.ctx, w.ws, store.AlertFilter{}, firstHundred)
 				w.ok(err)
-				if holds := must(w.Alert(w.ctx, w.ws, all[0].ID))(w).Holds; len(holds) != 1 || holds[0].Over ||
-					!holds[0].Until.Equal(silence.EndsAt) {
+				holds := must(w.Alert(w.ctx, w.ws, all[0].ID))(w).Holds
+				if len(holds) != 1 || holds[0].Over || !holds[0].Until.Equal(silence.EndsAt) {
 					t.Fatalf("holds %+v", holds)
 				}
 				w.clock.move(time.Minute)
@@ -429,8 +431,8 @@ func TestHoldsEndEarlier(t *testing.T) {
 				ended := w.clock.now()
 				w.advanceAlerts()
 				w.clock.move(time.Minute)
-				if holds := must(w.Alert(w.ctx, w.ws, all[0].ID))(w).Holds; len(holds) != 1 || !holds[0].Over ||
-					!holds[0].Until.Equal(ended) {
+				holds = must(w.Alert(w.ctx, w.ws, all[0].ID))(w).Holds
+				if len(holds) != 1 || !holds[0].Over || !holds[0].Until.Equal(ended) {
 					t.Errorf("ended at %s: holds %+v", ended, holds)
 				}
 			})
@@ -506,13 +508,13 @@ func TestSilenceHoldsAlerts(t *testing.T) {
 		w.expect("silenced", w.notified(10*time.Minute, taken))
 		all, _, err := w.Alerts(w.ctx, w.ws, store.AlertFilter{}, firstHundred)
 		w.ok(err)
-		if d := must(w.Alert(w.ctx, w.ws, all[0].ID))(w); len(d.Plans) != 1 ||
-			d.Plans[0].Held != alert.HeldBySilence || !d.Plans[0].DueAt.Equal(v.EndsAt) {
+		d := must(w.Alert(w.ctx, w.ws, all[0].ID))(w)
+		if len(d.Plans) != 1 || d.Plans[0].Held != alert.HeldBySilence || !d.Plans[0].DueAt.Equal(v.EndsAt) {
 			t.Errorf("%+v", d.Plans)
 		}
 		w.ok(w.Silences().Delete(w.ctx, w.ws, "", v.ID, kernel.Precondition{}))
-		if lines := w.notified(10*time.Second, taken); len(lines) != 1 ||
-			!strings.Contains(lines[0], "phone: Nightly backup is down") {
+		lines := w.notified(10*time.Second, taken)
+		if len(lines) != 1 || !strings.Contains(lines[0], "phone: Nightly backup is down") {
 			t.Errorf("at its end: %q", lines)
 		}
 	})
@@ -551,16 +553,16 @@ func TestChannelThatFails(t *testing.T) {
 			!strings.Contains(lines[0], "Nightly backup is down") {
 			t.Errorf("messages of the fallback: %q", lines)
 		}
-		if c := must(w.AlertChannels().Get(w.ctx, w.ws, "", "chat"))(w); c.Health.Failures != 2 ||
-			c.Health.Reason != "status 500" || c.Health.FailingSince.IsZero() {
+		c := must(w.AlertChannels().Get(w.ctx, w.ws, "", "chat"))(w)
+		if c.Health.Failures != 2 || c.Health.Reason != "status 500" || c.Health.FailingSince.IsZero() {
 			t.Errorf("%+v", c.Health)
 		}
-		if lines = w.notified(10*time.Second, taken); len(lines) != 1 ||
-			!strings.HasPrefix(lines[0], "* chat: Nightly backup is down") {
+		lines = w.notified(10*time.Second, taken)
+		if len(lines) != 1 || !strings.HasPrefix(lines[0], "* chat: Nightly backup is down") {
 			t.Errorf("by the channel itself: %q", lines)
 		}
-		if c := must(w.AlertChannels().Get(w.ctx, w.ws, "", "chat"))(w); c.Health.Failures != 0 ||
-			c.Health.AcceptedAt.IsZero() {
+		c = must(w.AlertChannels().Get(w.ctx, w.ws, "", "chat"))(w)
+		if c.Health.Failures != 0 || c.Health.AcceptedAt.IsZero() {
 			t.Errorf("%+v", c.Health)
 		}
 	})
@@ -669,8 +671,8 @@ func TestPaceOfChannel(t *testing.T) {
 			!strings.Contains(lines[1], "job 1 is down") {
 			t.Errorf("within a minute: %q", lines)
 		}
-		if lines = w.notified(time.Minute, taken); len(lines) != 1 ||
-			!strings.Contains(lines[0], "3 monitors are down") {
+		lines = w.notified(time.Minute, taken)
+		if len(lines) != 1 || !strings.Contains(lines[0], "3 monitors are down") {
 			t.Errorf("afterwards: %q", lines)
 		}
 	})
@@ -877,8 +879,8 @@ func TestWeeklyTest(t *testing.T) {
 		w.ok(w.RecordWeeklyTest(w.ctx, first[0].ID, taken))
 		w.clock.set(w.clock.now().Add(alert.TestInterval))
 		w.ok(w.RecordWeeklyTest(w.ctx, due(1)[0].ID, failed))
-		if c := must(w.AlertChannels().Get(w.ctx, w.ws, "", "chat"))(w); c.Health.Reason != failed.Reason ||
-			c.Health.AcceptedAt.IsZero() || c.Health.FailingSince.IsZero() {
+		c := must(w.AlertChannels().Get(w.ctx, w.ws, "", "chat"))(w)
+		if c.Health.Reason != failed.Reason || c.Health.AcceptedAt.IsZero() || c.Health.FailingSince.IsZero() {
 			t.Errorf("%+v", c.Health)
 		}
 		w.expect("failed", w.notified(3*time.Second, taken), "* mail: chat does not accept alerts / It was not there.")

@@ -229,9 +229,8 @@ func TestAutoIncidents(t *testing.T) {
 					return nil
 				}))(w)
 				w.goDown(job)
-				if got := must(w.Components().Get(w.ctx, w.ws, "acme", c.ID))(
-					w,
-				).Status(); got != kernel.StatusMajorOutage {
+				got := must(w.Components().Get(w.ctx, w.ws, "acme", c.ID))(w).Status()
+				if got != kernel.StatusMajorOutage {
 					w.Errorf("the component is %s", got)
 				}
 				published, drafts := len(w.incidents()), len(w.drafts())
@@ -245,9 +244,8 @@ func TestAutoIncidents(t *testing.T) {
 					return nil
 				}))(w)
 				w.expectMonitorEvents(job, "monitor.down ", "monitor.up disabled")
-				if got := must(w.Components().Get(w.ctx, w.ws, "acme", c.ID))(
-					w,
-				).Status(); got != kernel.StatusOperational {
+				got = must(w.Components().Get(w.ctx, w.ws, "acme", c.ID))(w).Status()
+				if got != kernel.StatusOperational {
 					w.Errorf("the component is %s after the outage", got)
 				}
 			})
@@ -264,8 +262,8 @@ func TestOutageWithoutAPageChangesNoPage(t *testing.T) {
 		before := must(w.Page(w.ctx, w.ws, "acme"))(w).Version
 		w.goDown(job, gone)
 		w.expectEvents()
-		if page := must(w.Page(w.ctx, w.ws, "acme"))(w); page.Version != before ||
-			len(w.incidents())+len(w.drafts()) != 0 {
+		page := must(w.Page(w.ctx, w.ws, "acme"))(w)
+		if page.Version != before || len(w.incidents())+len(w.drafts()) != 0 {
 			w.Errorf("the outage changed a page: %+v", page)
 		}
 		w.pinged(job)
@@ -305,11 +303,11 @@ func TestMonitorMovesToAPageWhileDown(t *testing.T) {
 		w.shows(kernel.StatusOperational)
 		w.pinged(job)
 		w.ok(w.DeletePage(w.ctx, w.ws, "acme")) // with its own monitors only
-		if list, _, err := w.Monitors(w.ctx, w.ws, store.MonitorFilter{}, firstHundred); err != nil ||
-			len(list) != 1 || list[0].ID != job.ID {
+		list, _, err := w.Monitors(w.ctx, w.ws, store.MonitorFilter{}, firstHundred)
+		if err != nil || len(list) != 1 || list[0].ID != job.ID {
 			w.Errorf("monitors after the deletion of the page: %+v, %v", list, err)
 		}
-		_, err := w.ChangeMonitor(w.ctx, w.ws, job.ID, func(c *monitor.MonitorConfig) error {
+		_, err = w.ChangeMonitor(w.ctx, w.ws, job.ID, func(c *monitor.MonitorConfig) error {
 			c.ComponentID = w.component.ID
 			return nil
 		})

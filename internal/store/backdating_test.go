@@ -53,8 +53,8 @@ func TestBackdatedIncident(t *testing.T) {
 					return nil
 				})
 		}
-		if u := must(update(-4, statuspage.IncidentIdentified))(w); u.State != statuspage.IncidentIdentified ||
-			!u.CreatedAt.Equal(now.Add(-4*time.Hour)) {
+		u := must(update(-4, statuspage.IncidentIdentified))(w)
+		if u.State != statuspage.IncidentIdentified || !u.CreatedAt.Equal(now.Add(-4*time.Hour)) {
 			w.Errorf("update: %+v", u)
 		}
 		for _, hours := range []time.Duration{-6, -5, 1} {
@@ -66,7 +66,8 @@ func TestBackdatedIncident(t *testing.T) {
 			w.downtime() != 2*time.Hour {
 			w.Errorf("after the update: %+v", after)
 		}
-		if timeline := after.Timeline(); len(timeline) != 3 || timeline[0].State != statuspage.IncidentResolved ||
+		timeline := after.Timeline()
+		if len(timeline) != 3 || timeline[0].State != statuspage.IncidentResolved ||
 			timeline[1].State != statuspage.IncidentIdentified {
 			w.Errorf("timeline: %+v", timeline)
 		}

@@ -140,8 +140,8 @@ func TestBackupToNowhere(t *testing.T) {
 	w, dir := onSQLite(t)
 	path := filepath.Join(dir, "nowhere", "b.db")
 	want := "the backup " + path + " cannot be written: " + syscall.ENOENT.Error()
-	if err := store.Backup(w.ctx, w.dsn, path, nil); err == nil || err.Error() != want ||
-		!errors.Is(err, fs.ErrNotExist) {
+	err := store.Backup(w.ctx, w.dsn, path, nil)
+	if err == nil || err.Error() != want || !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("got %v, want %s", err, want)
 	}
 }
@@ -257,8 +257,8 @@ func TestInvalidBackups(t *testing.T) {
 	db := must(sql.Open("sqlite", foreign))(t)
 	must(db.Exec(`CREATE TABLE monitors (id TEXT)`))(t)
 	w.ok(db.Close())
-	if _, err := store.Restore(w.ctx, w.dsn, write("cut.db", whole[:len(whole)/2]), nil); err == nil ||
-		!strings.Contains(err.Error(), "is damaged") {
+	_, err := store.Restore(w.ctx, w.dsn, write("cut.db", whole[:len(whole)/2]), nil)
+	if err == nil || !strings.Contains(err.Error(), "is damaged") {
 		t.Errorf("half of a backup: %v", err)
 	}
 	for name, path := range map[string]string{
@@ -277,7 +277,7 @@ func TestInvalidBackups(t *testing.T) {
 			t.Errorf("%s was backed up", name)
 		}
 	}
-	_, _, err := store.Migrate(w.ctx, "sqlite:"+foreign, nil)
+	_, _, err = store.Migrate(w.ctx, "sqlite:"+foreign, nil)
 	said := "the database " + foreign + " cannot be opened: it is a database of another program"
 	if err == nil || err.Error() != said {
 		t.Errorf("migrating a foreign database: %v", err)

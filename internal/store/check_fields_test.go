@@ -100,9 +100,8 @@ func TestWhichResultsAreRecorded(t *testing.T) {
 		}
 		kept := func() string { w.Helper(); return w.value(`SELECT count(*) FROM check_results`) }
 		w.ok(w.RecordCheckResults(w.ctx, nil))
-		if err := w.RecordCheckResults(
-			w.ctx, slices.Repeat([]monitor.CheckResult{of(m, 1)}, store.MaxCheckResults+1),
-		); err == nil || kept() != "0" {
+		err := w.RecordCheckResults(w.ctx, slices.Repeat([]monitor.CheckResult{of(m, 1)}, store.MaxCheckResults+1))
+		if err == nil || kept() != "0" {
 			w.Errorf("more results than are recorded at once: %v; %s are kept", err, kept())
 		}
 		must(w.ChangeMonitor(w.ctx, w.ws, paused.ID, monitor.Pause(time.Time{})))(w)
@@ -252,8 +251,7 @@ func expectSpec(t testing.TB, name string, claim *store.ClaimedCheck, changed mo
 	spec.Secrets = nil
 	if !reflect.DeepEqual(spec, want) || claim.Interval != changed.Interval || claim.Host != "" ||
 		claim.Version != 2 {
-		t.Errorf("%s: claimed %+v of %q, version %d, want %+v", name, spec, claim.Host, claim.Version,
-			want)
+		t.Errorf("%s: claimed %+v of %q, version %d, want %+v", name, spec, claim.Host, claim.Version, want)
 	}
 }
 

@@ -86,8 +86,8 @@ func TestLateChecks(t *testing.T) {
 		}
 		w.tellsLateChecks(m, last.Add(time.Minute))
 		w.check(monitor.CheckOK)
-		if m = w.monitorNow(m); m.DisplayState() != monitor.MonitorUp || !m.CheckState.UnknownSince.IsZero() ||
-			!m.Healthy() {
+		m = w.monitorNow(m)
+		if m.DisplayState() != monitor.MonitorUp || !m.CheckState.UnknownSince.IsZero() || !m.Healthy() {
 			t.Errorf("after a result: %+v", m)
 		}
 		w.runs(3 * time.Minute)
@@ -95,15 +95,14 @@ func TestLateChecks(t *testing.T) {
 			t.Errorf("afterwards unknown for %v", got)
 		}
 		w.marks("the end, without events of gaps", 0)
-		if gaps := must(w.ExplainMonitor(w.ctx, w.ws, m.ID))(w).LastCheckingGaps(); len(gaps) != 1 || gaps[0].Open ||
-			gaps[0].Cause != monitor.GapLateChecks {
+		gaps := must(w.ExplainMonitor(w.ctx, w.ws, m.ID))(w).LastCheckingGaps()
+		if len(gaps) != 1 || gaps[0].Open || gaps[0].Cause != monitor.GapLateChecks {
 			t.Errorf("explained gaps: %+v", gaps)
 		}
 		w.runs(time.Millisecond)
 		w.marks("again after three intervals", 1)
-		if got := w.rows(`SELECT kind FROM monitor_events ORDER BY created_at`); !slices.Equal(
-			got, []string{"checks.late", "checks.late_ended", "checks.late"},
-		) {
+		got := w.rows(`SELECT kind FROM monitor_events ORDER BY created_at`)
+		if !slices.Equal(got, []string{"checks.late", "checks.late_ended", "checks.late"}) {
 			t.Errorf("events: %v", got)
 		}
 	})
@@ -113,10 +112,11 @@ func TestLateChecks(t *testing.T) {
 // workspace is late, 12 minutes after it was due.
 func (w *world) tellsLateChecks(m monitor.Monitor, due time.Time) {
 	w.Helper()
-	if got, want := w.explained(m),
+	got, want := w.explained(m),
 		"Not checked since "+due.Format(time.TimeOnly)+
 			", when a check was due: the checks are late, and until the next result it is unknown whether the "+
-			"target works."; got != want {
+			"target works."
+	if got != want {
 		w.Errorf("explained: %s", got)
 	}
 	if o := must(w.Overview(w.ctx, w.ws))(w); o.LateChecks != 1 || !o.LateSince.Equal(due) {
@@ -128,14 +128,14 @@ func (w *world) tellsLateChecks(m monitor.Monitor, due time.Time) {
 	if got := w.unknownTime(); got != 12*time.Minute+time.Millisecond {
 		w.Errorf("unknown for %v", got)
 	}
-	if gaps := must(w.ExplainMonitor(w.ctx, w.ws, m.ID))(w).LastCheckingGaps(); len(gaps) != 1 || !gaps[0].Open ||
-		gaps[0].Cause != monitor.GapLateChecks {
+	gaps := must(w.ExplainMonitor(w.ctx, w.ws, m.ID))(w).LastCheckingGaps()
+	if len(gaps) != 1 || !gaps[0].Open || gaps[0].Cause != monitor.GapLateChecks {
 		w.Errorf("explained gaps: %+v", gaps)
 	}
 	day := must(w.MonitorDetail(w.ctx, w.ws, m.ID))(w).Uptimes[0]
-	if got := day.In(kernel.StatusUnknown); got != 12*time.Minute+time.Millisecond ||
-		day.In(kernel.StatusMajorOutage) != 0 {
-		w.Errorf("the uptime has %v of unknown time", got)
+	unknown := day.In(kernel.StatusUnknown)
+	if unknown != 12*time.Minute+time.Millisecond || day.In(kernel.StatusMajorOutage) != 0 {
+		w.Errorf("the uptime has %v of unknown time", unknown)
 	}
 }
 
@@ -183,12 +183,12 @@ func TestLateChecksOfMonitorsThatAreDown(t *testing.T) {
 		w.check(monitor.CheckFailed, monitor.CheckFailed)
 		w.runs(time.Hour)
 		w.marks("down", 1)
-		if m = w.monitorNow(m); m.State != monitor.MonitorDown || m.DisplayState() != monitor.MonitorDown ||
-			!m.CheckState.Late {
+		m = w.monitorNow(m)
+		if m.State != monitor.MonitorDown || m.DisplayState() != monitor.MonitorDown || !m.CheckState.Late {
 			t.Errorf("late: %+v", m)
 		}
-		if got := w.explained(m); !strings.Contains(got, "has been down since") ||
-			!strings.Contains(got, "Not checked since") {
+		got := w.explained(m)
+		if !strings.Contains(got, "has been down since") || !strings.Contains(got, "Not checked since") {
 			t.Errorf("explained: %s", got)
 		}
 		w.shows(kernel.StatusPartialOutage)
@@ -204,9 +204,8 @@ func TestLateChecksOfMonitorsThatAreDown(t *testing.T) {
 		if m = w.monitorNow(m); m.State != monitor.MonitorUp || !m.CheckState.UnknownSince.IsZero() {
 			t.Errorf("after a good result: %+v", m)
 		}
-		if gaps := w.rows(
-			`SELECT to_at - from_at, cause FROM checking_gaps ORDER BY from_at`,
-		); !slices.Equal(gaps, []string{"3540000|late_checks", "60000|unknown_results"}) {
+		gaps := w.rows(`SELECT to_at - from_at, cause FROM checking_gaps ORDER BY from_at`)
+		if !slices.Equal(gaps, []string{"3540000|late_checks", "60000|unknown_results"}) {
 			t.Errorf("gaps: %v", gaps)
 		}
 		// of the unknown result
@@ -250,9 +249,8 @@ func TestChecksThatAreNotLate(t *testing.T) {
 		w.ok(w.DeleteMonitor(w.ctx, w.ws, m.ID))
 		w.runs(time.Millisecond)
 		w.marks("deleted", 0)
-		if got := w.rows(`SELECT kind FROM monitor_events ORDER BY created_at`); !slices.Equal(
-			got, []string{"checks.late", "checks.late_ended", "checks.late", "checks.late_ended"},
-		) {
+		got := w.rows(`SELECT kind FROM monitor_events ORDER BY created_at`)
+		if !slices.Equal(got, []string{"checks.late", "checks.late_ended", "checks.late", "checks.late_ended"}) {
 			t.Errorf("events: %v", got)
 		}
 	})
@@ -294,8 +292,8 @@ func TestLateChecksAfterAStop(t *testing.T) {
 		w.marks("before the first liveness record", 0)
 		w.ok(w.RecordLiveness(w.ctx, store.LivenessRecord{Replica: "a", First: true}))
 		w.marks("at the start", 0)
-		if lines := w.notified(3*time.Second, taken); len(lines) != 1 ||
-			!strings.Contains(lines[0], "Receiving pings was interrupted") {
+		lines := w.notified(3*time.Second, taken)
+		if len(lines) != 1 || !strings.Contains(lines[0], "Receiving pings was interrupted") {
 			t.Errorf("at the start: %q", lines)
 		}
 		w.runs(87 * time.Second)
@@ -305,8 +303,8 @@ func TestLateChecksAfterAStop(t *testing.T) {
 		if got := w.monitorNow(m).CheckState.UnknownSince; !got.Equal(last.Add(time.Minute)) {
 			t.Errorf("unknown since %v", got)
 		}
-		if lines := w.notified(3*time.Second, taken); len(lines) != 1 ||
-			!strings.Contains(lines[0], "Checks are late") {
+		lines = w.notified(3*time.Second, taken)
+		if len(lines) != 1 || !strings.Contains(lines[0], "Checks are late") {
 			t.Errorf("late: %q", lines)
 		}
 	})
@@ -384,13 +382,12 @@ func TestLateChecksAreOneAlert(t *testing.T) {
 		}
 		w.runs(time.Millisecond)
 		w.marks("on time", 0)
-		if lines := w.notified(3*time.Second, taken); len(lines) != 1 ||
-			!strings.HasPrefix(lines[0], "> phone: Checks are on time again after ") {
+		lines := w.notified(3*time.Second, taken)
+		if len(lines) != 1 || !strings.HasPrefix(lines[0], "> phone: Checks are on time again after ") {
 			t.Errorf("end: %q", lines)
 		}
-		if got := w.rows(
-			`SELECT kind, monitor_id FROM monitor_events ORDER BY created_at`,
-		); !slices.Equal(got, []string{"checks.late|", "checks.late_ended|"}) {
+		got := w.rows(`SELECT kind, monitor_id FROM monitor_events ORDER BY created_at`)
+		if !slices.Equal(got, []string{"checks.late|", "checks.late_ended|"}) {
 			t.Errorf("events: %v", got)
 		}
 	})

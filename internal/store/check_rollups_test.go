@@ -204,22 +204,19 @@ func TestInvalidCheckStatistics(t *testing.T) {
 			{"to", now, now, 5 * time.Minute},
 		} {
 			var bad *kernel.ValidationError
-			if _, err := w.CheckStatistics(
-				w.ctx, w.ws, m.ID, store.StatisticsRange{From: c.from, To: c.to, Step: c.step},
-			); !errors.As(err, &bad) || !bad.Has(c.field) {
+			_, err := w.CheckStatistics(w.ctx, w.ws, m.ID, store.StatisticsRange{From: c.from, To: c.to, Step: c.step})
+			if !errors.As(err, &bad) || !bad.Has(c.field) {
 				t.Errorf("%+v: %v", c, err)
 			}
 		}
-		if _, err := w.CheckStatistics(
-			w.ctx, w.ws, m.ID,
-			store.StatisticsRange{From: now.Add(-4999 * time.Minute), To: now, Step: 5 * time.Minute},
-		); err != nil {
+		_, err := w.CheckStatistics(w.ctx, w.ws, m.ID,
+			store.StatisticsRange{From: now.Add(-4999 * time.Minute), To: now, Step: 5 * time.Minute})
+		if err != nil {
 			t.Errorf("1000 periods: %v", err)
 		}
-		if _, err := w.CheckStatistics(
-			w.ctx, w.ws, "mon_00000000000000000000",
-			store.StatisticsRange{From: now.Add(-time.Hour), To: now, Step: time.Hour},
-		); !errors.Is(err, kernel.ErrNotFound) {
+		_, err = w.CheckStatistics(w.ctx, w.ws, "mon_00000000000000000000",
+			store.StatisticsRange{From: now.Add(-time.Hour), To: now, Step: time.Hour})
+		if !errors.Is(err, kernel.ErrNotFound) {
 			t.Errorf("of none: %v", err)
 		}
 	})

@@ -56,8 +56,8 @@ func TestSecretsOfChecks(t *testing.T) {
 		if strings.Join(changed.Check.SecretFields, " ") != "password" || entries() == before {
 			t.Errorf("changed: %+v", changed.Check)
 		}
-		if spec := w.claimChecks("a", "")[0].Spec; string(spec.Secrets["password"]) != `"hunter3"` ||
-			spec.Secrets["token"] != nil {
+		spec = w.claimChecks("a", "")[0].Spec
+		if string(spec.Secrets["password"]) != `"hunter3"` || spec.Secrets["token"] != nil {
 			t.Errorf("claimed: %+v", spec.Secrets)
 		}
 		if found := must(w.CheckSecrets(w.ctx))(w); found.Owners != 1 || found.Unreadable != 0 {
@@ -174,7 +174,8 @@ func TestNewKeyBesideOldSecrets(t *testing.T) {
 		w.ok(os.Remove(path))
 		log = reopen()
 		w.newCheck("second", password)
-		if text := log.String(); !strings.Contains(text, "level=WARN") ||
+		text := log.String()
+		if !strings.Contains(text, "level=WARN") ||
 			!strings.Contains(text, `count=1 of="[monitor first]"`) || !strings.Contains(text, "file="+path) {
 			t.Errorf("with the first secret after the key was lost: %s", text)
 		}
@@ -203,7 +204,8 @@ func TestRotateSecrets(t *testing.T) {
 		w.newCheck("plain")
 		w.SetSecretKeys(both)
 		w.newCheck("new", withSecrets(map[string]json.RawMessage{"password": json.RawMessage(`"n"`)}))
-		if found := must(w.CheckSecrets(w.ctx))(w); found.Owners != monitors+2 || found.Earlier != monitors ||
+		found := must(w.CheckSecrets(w.ctx))(w)
+		if found.Owners != monitors+2 || found.Earlier != monitors ||
 			found.Unreadable != 1 || !slices.Equal(found.Named, []string{"monitor lost"}) {
 			t.Errorf("before: %+v", found)
 		}
@@ -211,8 +213,8 @@ func TestRotateSecrets(t *testing.T) {
 			t.Errorf("%d are sealed anew", n)
 		}
 		w.SetSecretKeys(must(secret.New(text("n")))(w))
-		if found := must(w.CheckSecrets(w.ctx))(w); found.Earlier != 0 || found.Unreadable != 1 ||
-			!slices.Equal(found.Named, []string{"monitor lost"}) {
+		found = must(w.CheckSecrets(w.ctx))(w)
+		if found.Earlier != 0 || found.Unreadable != 1 || !slices.Equal(found.Named, []string{"monitor lost"}) {
 			t.Errorf("after: %+v", found)
 		}
 		for _, c := range w.claimChecks("a", "") {
@@ -297,12 +299,13 @@ func TestKeyFileIsRemoved(t *testing.T) {
 		}, func() error { return os.WriteFile(path, nil, 0o600) }} {
 			w.ok(lose())
 			log.Reset()
-			if err := save(); !errors.Is(refused(err, "password"), kernel.ErrNotFound) ||
+			err := save()
+			if !errors.Is(refused(err, "password"), kernel.ErrNotFound) ||
 				!strings.Contains(err.Error(), "the log of the server says what to do") {
 				t.Errorf("a secret without the file of the key: %v", err)
 			}
-			if text := log.String(); !strings.Contains(text, "put your copy of it back") ||
-				!strings.Contains(text, "file="+path) {
+			text := log.String()
+			if !strings.Contains(text, "put your copy of it back") || !strings.Contains(text, "file="+path) {
 				t.Errorf("the log: %s", text)
 			}
 		}

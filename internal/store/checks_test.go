@@ -82,19 +82,21 @@ func TestChecks(t *testing.T) {
 			t.Errorf("created: %+v", m)
 		}
 		w.check(monitor.CheckOK)
-		if m = w.monitorNow(m); m.DisplayState() != monitor.MonitorUp ||
+		m = w.monitorNow(m)
+		if m.DisplayState() != monitor.MonitorUp ||
 			!m.NextCheckAt.Equal(monitor.NextCheck(m.ID, time.Minute, w.clock.now())) {
 			t.Errorf("after a good result: %+v", m)
 		}
 		w.check(monitor.CheckOK, monitor.CheckFailed)
-		if m = w.monitorNow(m); m.DisplayState() != monitor.MonitorFailing || m.ConsecutiveFailures != 1 ||
+		m = w.monitorNow(m)
+		if m.DisplayState() != monitor.MonitorFailing || m.ConsecutiveFailures != 1 ||
 			m.NextCheckAt.After(w.clock.now().Add(15*time.Second)) {
 			t.Errorf("after a failure: %+v", m)
 		}
 		w.shows(kernel.StatusOperational)
 		w.check(monitor.CheckFailed)
-		if m = w.monitorNow(m); m.DisplayState() != monitor.MonitorDown ||
-			m.CheckState.Reason != "status 502, expected 200-299" {
+		m = w.monitorNow(m)
+		if m.DisplayState() != monitor.MonitorDown || m.CheckState.Reason != "status 502, expected 200-299" {
 			t.Errorf("after two failures: %+v", m)
 		}
 		w.shows(kernel.StatusPartialOutage)
@@ -291,8 +293,8 @@ func TestChecksDuringMaintenance(t *testing.T) {
 		})))(w)
 		must(w.AdvanceMaintenances(w.ctx))(w)
 		w.check(monitor.CheckFailed, monitor.CheckFailed, monitor.CheckSlow, monitor.CheckSlow, monitor.CheckFailed)
-		if got := w.monitorNow(m); got.State != monitor.MonitorUp || got.ConsecutiveFailures != 0 ||
-			len(w.incidents()) != 0 {
+		got := w.monitorNow(m)
+		if got.State != monitor.MonitorUp || got.ConsecutiveFailures != 0 || len(w.incidents()) != 0 {
 			t.Errorf("during the maintenance: %+v", got)
 		}
 		w.clock.move(time.Hour)
@@ -345,7 +347,8 @@ func TestParentsFailTogether(t *testing.T) {
 			t.Errorf("the notes do not name the server: %+v", notes)
 		}
 		// A token that is limited to the page sees the notes, but not monitors elsewhere.
-		if outputs := fmt.Sprint(notes); strings.Contains(outputs, "other") ||
+		outputs := fmt.Sprint(notes)
+		if strings.Contains(outputs, "other") ||
 			!strings.Contains(outputs, "A monitor that does not belong to this page fails, too.") {
 			t.Errorf("the notes do not hide the name of a monitor elsewhere: %s", outputs)
 		}
@@ -386,8 +389,8 @@ func TestParents(t *testing.T) {
 		if got.DisplayState() != monitor.MonitorSuppressed || got.ConsecutiveFailures != 3 || !got.ParentDown {
 			t.Errorf("below the router: %+v", got)
 		}
-		if got := w.monitorNow(job); got.State != monitor.MonitorUp || got.ConsecutiveFailures == 0 ||
-			!got.FailuresSuppressed {
+		got = w.monitorNow(job)
+		if got.State != monitor.MonitorUp || got.ConsecutiveFailures == 0 || !got.FailuresSuppressed {
 			t.Errorf("below the server below the router: %+v", got)
 		}
 		if all := w.incidents(); len(all) != 1 || all[0].Title != "router is down" {
@@ -417,8 +420,7 @@ func TestParents(t *testing.T) {
 // failsUncounted records a failed check, and forgets that it was counted.
 func (w *world) failsUncounted(m monitor.Monitor) {
 	w.Helper()
-	version := must(strconv.ParseInt(w.value(`SELECT version FROM checks WHERE monitor_id = $1`, m.ID), 10,
-		64))(w)
+	version := must(strconv.ParseInt(w.value(`SELECT version FROM checks WHERE monitor_id = $1`, m.ID), 10, 64))(w)
 	w.ok(w.RecordCheckResults(w.ctx, []monitor.CheckResult{
 		{
 			MonitorID: m.ID, Version: version, Replica: "a", StartedAt: w.clock.now(), DueAt: w.clock.now(),
@@ -506,8 +508,8 @@ func TestCheckingGaps(t *testing.T) {
 			t.Errorf("the page is at version %s before and after its history has changed", after)
 		}
 		to := w.clock.now()
-		if gaps := must(w.ExplainMonitor(w.ctx, w.ws, m.ID))(w).LastCheckingGaps(); len(gaps) != 1 ||
-			gaps[0].Cause != monitor.GapUnknownResults {
+		gaps := must(w.ExplainMonitor(w.ctx, w.ws, m.ID))(w).LastCheckingGaps()
+		if len(gaps) != 1 || gaps[0].Cause != monitor.GapUnknownResults {
 			t.Errorf("explained gaps: %+v", gaps)
 		}
 		w.check(monitor.CheckOK, monitor.CheckOK)
@@ -609,8 +611,8 @@ func TestResultsAreRecordedAlone(t *testing.T) {
 		if !errors.As(err, &part) || part.Done != 3 || part.Dropped != 1 || !errors.Is(err, errFault) {
 			t.Errorf("recorded: %v", err)
 		}
-		if down, kept := w.value(`SELECT count(*) FROM outages`),
-			w.value(`SELECT count(*) FROM check_results`); down != "2" || kept != "2" {
+		down, kept := w.value(`SELECT count(*) FROM outages`), w.value(`SELECT count(*) FROM check_results`)
+		if down != "2" || kept != "2" {
 			t.Errorf("%s outages and %s results", down, kept)
 		}
 	})
@@ -646,8 +648,8 @@ func TestUnconfirmedResultsAreNotRepeated(t *testing.T) {
 			w.Fatalf("recorded: %v", err)
 		}
 		w.ok(w.RecordCheckResults(w.ctx, results[part.Done:]))
-		if down, kept := w.value(`SELECT count(*) FROM outages`),
-			w.value(`SELECT count(*) FROM check_results`); down != "3" || kept != "3" {
+		down, kept := w.value(`SELECT count(*) FROM outages`), w.value(`SELECT count(*) FROM check_results`)
+		if down != "3" || kept != "3" {
 			w.Errorf("%s outages and %s results", down, kept)
 		}
 	})

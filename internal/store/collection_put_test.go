@@ -95,9 +95,8 @@ func TestPutWithPreconditions(t *testing.T) {
 			p.Accent = ""
 			return nil
 		}, noCondition))(w)
-		if _, _, err := w.PutPage(
-			w.ctx, kernel.Actor{WorkspaceID: "ws_nobody"}, "shop", s.page, noCondition,
-		); err == nil {
+		_, _, err := w.PutPage(w.ctx, kernel.Actor{WorkspaceID: "ws_nobody"}, "shop", s.page, noCondition)
+		if err == nil {
 			w.Error("another workspace's page was replaced")
 		}
 		for name, err := range map[string]error{
@@ -113,9 +112,8 @@ func TestPutWithPreconditions(t *testing.T) {
 		for name, cond := range map[string]kernel.Precondition{
 			"another tag": {Tags: []string{tagOf(s.shop)}}, "only new": {New: true},
 		} {
-			if _, _, err := w.PutPage(
-				w.ctx, w.ws, "shop", s.page, cond,
-			); !errors.Is(err, kernel.ErrPreconditionFailed) {
+			_, _, err := w.PutPage(w.ctx, w.ws, "shop", s.page, cond)
+			if !errors.Is(err, kernel.ErrPreconditionFailed) {
 				w.Errorf("%s: %v", name, err)
 			}
 		}
@@ -423,9 +421,8 @@ func TestPutKeepsTheGroup(t *testing.T) {
 				}
 				return nil
 			}
-			if got := mustPut(w.Components().Put(w.ctx, w.ws, "acme", "x", put, kernel.Precondition{}))(
-				w,
-			); got.GroupID != c.want {
+			got := mustPut(w.Components().Put(w.ctx, w.ws, "acme", "x", put, kernel.Precondition{}))(w)
+			if got.GroupID != c.want {
 				w.Errorf("%v: group %q, want %q", c, got.GroupID, c.want)
 			}
 		}

@@ -83,8 +83,8 @@ func TestPlace(t *testing.T) {
 			if order, tag := o.now(); order != c.want || got != tag {
 				w.Errorf("after %+v: %s, tag %s; want %s, tag %s", c, order, got, c.want, tag)
 			}
-			if now := o.auditEntries(); now == entries ||
-				w.value(`SELECT count(*) - `+entries+` FROM audit_entries`) != "1" {
+			now := o.auditEntries()
+			if now == entries || w.value(`SELECT count(*) - `+entries+` FROM audit_entries`) != "1" {
 				w.Errorf("after %+v: %s audit entries, before %s", c, now, entries)
 			}
 		}

@@ -91,7 +91,8 @@ var conditionTests = map[string]func(w *world){
 			w.send(success(""))
 		}
 		short(10 * time.Second)
-		if m := w.now(); m.State != monitor.MonitorUp || !m.LastPingAt.Equal(w.clock.now()) ||
+		m := w.now()
+		if m.State != monitor.MonitorUp || !m.LastPingAt.Equal(w.clock.now()) ||
 			!slices.Equal(m.Warned, []monitor.Condition{monitor.ConditionMinRuntime}) {
 			w.Errorf("%+v", m)
 		}
@@ -204,8 +205,8 @@ var conditionTests = map[string]func(w *world){
 		w.send(start(aRun))
 		w.clock.move(time.Minute)
 		w.send(start(otherRun))
-		if text := w.incident().Updates[0].Message; text != "A run of the job began before the previous one had "+
-			"ended." {
+		text := w.incident().Updates[0].Message
+		if text != "A run of the job began before the previous one had "+"ended." {
 			w.Error(text)
 		}
 		w.send(success(aRun), success(otherRun))

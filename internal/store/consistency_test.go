@@ -325,8 +325,8 @@ func (w *world) consistent() {
 		if e.Kind != statuspage.EventComponentStatusChanged {
 			continue
 		}
-		if before, known := last[e.ComponentID]; e.Data.OldStatus == e.Data.NewStatus ||
-			known && before != e.Data.OldStatus {
+		before, known := last[e.ComponentID]
+		if e.Data.OldStatus == e.Data.NewStatus || known && before != e.Data.OldStatus {
 			w.Errorf("event of %s: %s > %s, after %s", e.Data.Component, e.Data.OldStatus, e.Data.NewStatus, before)
 		}
 		last[e.ComponentID] = e.Data.NewStatus
@@ -347,11 +347,12 @@ func (w *world) historiesAgree(shown []statuspage.Component) {
 	if rows := w.rows(`SELECT component_id, changed_at FROM status_changes WHERE changed_at > $1`, now); len(rows) > 0 {
 		w.Errorf("changes that lie ahead: %v", rows)
 	}
-	if rows := w.rows(
+	rows := w.rows(
 		`SELECT id FROM monitors WHERE suppressed_until_at > $1 AND NOT EXISTS (SELECT 1 FROM maintenance_components c
 		JOIN maintenances m ON m.id = maintenance_id WHERE c.component_id = monitors.component_id
 		AND state IN ('in_progress', 'verifying'))`, now,
-	); len(rows) > 0 {
+	)
+	if len(rows) > 0 {
 		w.Errorf("monitors that are suppressed without a maintenance: %v", rows)
 	}
 	last := make(map[string]string)
@@ -375,9 +376,8 @@ func (w *world) edgesAgree() {
 	) {
 		part := strings.Split(line, "|")
 		want := "NULL"
-		if edge := must(w.Maintenance(w.ctx, kernel.Actor{WorkspaceID: part[1]}, part[0]))(
-			w,
-		).NextTransitionAt(); !edge.IsZero() {
+		edge := must(w.Maintenance(w.ctx, kernel.Actor{WorkspaceID: part[1]}, part[0]))(w).NextTransitionAt()
+		if !edge.IsZero() {
 			want = fmt.Sprint(edge.UnixMilli())
 		}
 		if part[2] != want {

@@ -134,9 +134,8 @@ func TestFanOutInSteps(t *testing.T) {
 			t.Errorf("%s deliveries of the small page after two steps", got)
 		}
 		w.fanOut()
-		if got := w.value(
-			`SELECT count(DISTINCT subscriber_id) FROM deliveries WHERE page_id = $1`, w.page.ID,
-		); got != fmt.Sprint(many) {
+		got := w.value(`SELECT count(DISTINCT subscriber_id) FROM deliveries WHERE page_id = $1`, w.page.ID)
+		if got != fmt.Sprint(many) {
 			t.Errorf("%s of %d subscribers have a delivery", got, many)
 		}
 		if got := w.value(`SELECT count(*) FROM deliveries`); got != fmt.Sprint(many+1) {
@@ -166,9 +165,8 @@ func TestFanOutTakesTurns(t *testing.T) {
 		for range 2 {
 			must(w.FanOut(w.ctx))(w)
 		}
-		if got := w.value(
-			`SELECT count(*) FROM deliveries d JOIN pages p ON p.id = d.page_id WHERE p.slug = 'one'`,
-		); got != "1" {
+		got := w.value(`SELECT count(*) FROM deliveries d JOIN pages p ON p.id = d.page_id WHERE p.slug = 'one'`)
+		if got != "1" {
 			t.Errorf("%s deliveries of the other workspace after two steps", got)
 		}
 	})

@@ -80,11 +80,12 @@ func FillSubscribers(ctx context.Context, s *Store, pageID string, n int) error 
 				args = append(args, kernel.NewID(kernel.PrefixSubscriber, t.Now), fmt.Sprintf("user%d@example.com", i),
 					audience.NewSubscriberKey())
 			}
-			if _, err := t.Exec(
+			_, err := t.Exec(
 				`INSERT INTO subscribers (id, page_id, channel, target, host, key, confirmed_at, rejections, created_at,
 					updated_at, whole_page)
 				VALUES `+strings.Join(rows, ", "), args...,
-			); err != nil {
+			)
+			if err != nil {
 				return err
 			}
 		}

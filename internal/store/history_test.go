@@ -115,8 +115,7 @@ func (v *version2) fill() {
 						UpdatedAt: began.Add(time.Duration(len(v.want)) * time.Second),
 					}
 					v.run(`INSERT INTO components (id, page_id, name, baseline, position, created_at, updated_at)
-						VALUES ($1, 'page_1', $1, $2, 0, $3, $4)`,
-						c.ID, string(baseline), ms, c.UpdatedAt.UnixMilli())
+						VALUES ($1, 'page_1', $1, $2, 0, $3, $4)`, c.ID, string(baseline), ms, c.UpdatedAt.UnixMilli())
 					if first != "" {
 						v.cause(&c, first, acknowledged)
 					}
@@ -154,9 +153,8 @@ func TestHistoryIsKeptAsLongAsItIsShown(t *testing.T) {
 		w.history("partial_outage")
 		p := must(w.LoadPage(w.ctx, "acme"))(w)
 		for _, c := range []statuspage.Component{w.component, quiet} {
-			if of := statuspage.NewHistory(p.Changes[c.ID], p.Gaps, w.clock.now(), time.UTC).Last(
-				statuspage.HistoryDays,
-			); of.Empty() || of.In(kernel.StatusUnknown) > 0 {
+			of := statuspage.NewHistory(p.Changes[c.ID], p.Gaps, w.clock.now(), time.UTC).Last(statuspage.HistoryDays)
+			if of.Empty() || of.In(kernel.StatusUnknown) > 0 {
 				w.Errorf("%s: %+v", c.Name, of)
 			}
 		}
@@ -196,10 +194,11 @@ func TestPageHasItsHistory(t *testing.T) {
 			}
 			return lines
 		}
-		if got, want := of(w.component.ID),
+		got, want := of(w.component.ID),
 			[]string{
 				"-1ms partial_outage", "1h0m0s degraded", fmt.Sprint(end.Add(-time.Hour).Sub(start), " operational"),
-			}; !slices.Equal(got, want) {
+			}
+		if !slices.Equal(got, want) {
 			w.Errorf("changes %v, want %v", got, want)
 		}
 		if got := of(made.ID); len(got) != 1 || len(p.Changes) != 2 {
@@ -310,8 +309,8 @@ func TestNewestOfAComponent(t *testing.T) {
 			w.Errorf("a page that is not: %v", err)
 		}
 		m := w.value(`SELECT min(id) FROM maintenances`)
-		if p, err := w.LoadMaintenance(w.ctx, "acme", m, 0); err != nil || len(p.Maintenances) != 1 ||
-			p.Maintenances[0].ID != m {
+		p, err := w.LoadMaintenance(w.ctx, "acme", m, 0)
+		if err != nil || len(p.Maintenances) != 1 || p.Maintenances[0].ID != m {
 			w.Errorf("one maintenance: %+v, %v", p.Maintenances, err)
 		}
 		for _, at := range [][2]string{{"other", m}, {"acme", "mnt_nothing"}, {"nowhere", m}} {
@@ -347,8 +346,8 @@ func TestPageImages(t *testing.T) {
 		}
 		w.clock.move(time.Second)
 		for range 2 {
-			if p = must(w.DeletePageImage(w.ctx, w.ws, "acme", statuspage.ImageLogo))(w); p.Logo != "" ||
-				p.Icon != "i1" {
+			p = must(w.DeletePageImage(w.ctx, w.ws, "acme", statuspage.ImageLogo))(w)
+			if p.Logo != "" || p.Icon != "i1" {
 				w.Errorf("page: %+v", p)
 			}
 		}
@@ -371,7 +370,8 @@ func TestPageSettingsAreStored(t *testing.T) {
 			Domain: "status.example.com", TimeZone: "Europe/Berlin", Language: "de", Accent: "#112233",
 			Footer: []statuspage.FooterLink{{Label: "Imprint", URL: "https://example.com"}},
 		})))(w)
-		if got := must(w.LoadPage(w.ctx, "acme"))(w).Page; got.Domain != p.Domain || got.TimeZone != "Europe/Berlin" ||
+		got := must(w.LoadPage(w.ctx, "acme"))(w).Page
+		if got.Domain != p.Domain || got.TimeZone != "Europe/Berlin" ||
 			got.Language != "de" || got.Accent != "#112233" || !slices.Equal(got.Footer, p.Footer) {
 			w.Errorf("page: %+v", got)
 		}
@@ -393,19 +393,20 @@ func BenchmarkLoadPage(b *testing.B) {
 			tx := must(writer.Begin())(b)
 			for i := range 50 {
 				c := kernel.NewID(kernel.PrefixComponent, now)
-				if _, err := tx.Exec(
+				_, err := tx.Exec(
 					`INSERT INTO components (id, page_id, name, baseline, position, created_at, updated_at)
-						SELECT $1, id, 'c', 'operational', $2, 0, 0 FROM pages`,
-					c, i,
-				); err != nil {
+						SELECT $1, id, 'c', 'operational', $2, 0, 0 FROM pages`, c, i,
+				)
+				if err != nil {
 					b.Fatal(err)
 				}
 				for n := range 180 * 20 {
 					at := now.Add(-time.Duration(n) * 24 * time.Hour / 20)
-					if _, err := tx.Exec(
-						`INSERT INTO status_changes (component_id, changed_at, status) VALUES ($1, $2, $3)`, c,
-						at.UnixMilli(), []string{"operational", "degraded"}[n%2],
-					); err != nil {
+					_, err := tx.Exec(
+						`INSERT INTO status_changes (component_id, changed_at, status) VALUES ($1, $2, $3)`,
+						c, at.UnixMilli(), []string{"operational", "degraded"}[n%2],
+					)
+					if err != nil {
 						b.Fatal(err)
 					}
 				}

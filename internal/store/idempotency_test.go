@@ -40,9 +40,8 @@ func TestResponseIsKeptForADay(t *testing.T) {
 		answers(true)
 		w.clock.move(store.IdempotencyLifetime - time.Millisecond)
 		answers(true)
-		if _, err := w.PostUpdate(
-			w.ctx, w.ws, i.ID, statuspage.IncidentUpdate{Message: "two"}, nil, saveID(key),
-		); !errors.Is(err, kernel.ErrInProgress) {
+		_, err := w.PostUpdate(w.ctx, w.ws, i.ID, statuspage.IncidentUpdate{Message: "two"}, nil, saveID(key))
+		if !errors.Is(err, kernel.ErrInProgress) {
 			w.Errorf("the same key within the day: %v", err)
 		}
 		w.ok(w.Prune(w.ctx))
@@ -94,21 +93,19 @@ func TestFailedVerbSavesNoResponse(t *testing.T) {
 		i := must(w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "Slow"}, statuspage.IncidentUpdate{},
 			nil))(w)
 		before := w.dump()
-		if _, err := w.PostUpdate(
-			w.ctx, w.ws, "nowhere", statuspage.IncidentUpdate{Message: "x"}, nil, saveID(w.answerKey("k")),
-		); !errors.Is(err, kernel.ErrNotFound) {
+		_, err := w.PostUpdate(w.ctx, w.ws, "nowhere",
+			statuspage.IncidentUpdate{Message: "x"}, nil, saveID(w.answerKey("k")))
+		if !errors.Is(err, kernel.ErrNotFound) {
 			w.Error(err)
 		}
-		if _, err := w.PostUpdate(
-			w.ctx, w.ws, i.ID, statuspage.IncidentUpdate{Message: " "}, nil, saveID(w.answerKey("k")),
-		); err == nil {
+		_, err = w.PostUpdate(w.ctx, w.ws, i.ID, statuspage.IncidentUpdate{Message: " "}, nil, saveID(w.answerKey("k")))
+		if err == nil {
 			w.Error("a blank message was taken")
 		}
 		failing := saveID(w.answerKey("k"))
 		failing.Render = func(statuspage.IncidentUpdate) (store.Response, error) { return store.Response{}, errFault }
-		if _, err := w.PostUpdate(
-			w.ctx, w.ws, i.ID, statuspage.IncidentUpdate{Message: "x"}, nil, failing,
-		); !errors.Is(err, errFault) {
+		_, err = w.PostUpdate(w.ctx, w.ws, i.ID, statuspage.IncidentUpdate{Message: "x"}, nil, failing)
+		if !errors.Is(err, errFault) {
 			w.Errorf("an answer that cannot be rendered: %v", err)
 		}
 		if w.dump() != before {

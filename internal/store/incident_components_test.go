@@ -215,7 +215,8 @@ var affectedTests = map[string]func(w *world){
 		job := w.quick("job", w.component, kernel.StatusPartialOutage)
 		w.goDown(job)
 		i := w.incident()
-		if got := must(w.IncidentComponents(w.ctx, w.ws, i.ID))(w); len(got) != 1 ||
+		got := must(w.IncidentComponents(w.ctx, w.ws, i.ID))(w)
+		if len(got) != 1 ||
 			got[0] != (statuspage.AffectedComponent{
 				ComponentID: w.component.ID, Name: "Backups", Status: kernel.StatusPartialOutage,
 			}) {

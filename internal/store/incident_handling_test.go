@@ -80,8 +80,8 @@ func TestMerge(t *testing.T) {
 		}
 		w.clock.move(time.Second)
 		for range 2 {
-			if merged := must(w.MergeIncident(w.ctx, w.ws, i.ID, target.ID))(w); !merged.Resolved ||
-				merged.MergedInto != target.ID {
+			merged := must(w.MergeIncident(w.ctx, w.ws, i.ID, target.ID))(w)
+			if !merged.Resolved || merged.MergedInto != target.ID {
 				w.Errorf("merged: %+v", merged)
 			}
 		}

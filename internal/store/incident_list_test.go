@@ -50,9 +50,8 @@ func TestListOfIncidents(t *testing.T) {
 			!overview.Incidents[0].ImpactDerived {
 			w.Errorf("overview: %+v", overview.Incidents)
 		}
-		if _, err := w.IncidentWithPage(
-			w.ctx, kernel.Actor{WorkspaceID: "ws_other"}, first.ID,
-		); !errors.Is(err, kernel.ErrNotFound) {
+		_, err := w.IncidentWithPage(w.ctx, kernel.Actor{WorkspaceID: "ws_other"}, first.ID)
+		if !errors.Is(err, kernel.ErrNotFound) {
 			w.Errorf("of another workspace: %v", err)
 		}
 	})

@@ -64,7 +64,8 @@ func TestSilentChanges(t *testing.T) {
 					t.Errorf("the first update: %+v", updates[0])
 				}
 				audited := strings.Join(w.audited(), "\n")
-				if want := c.silent || c.changes[0].Silent; want != (strings.Contains(audited, `"notify":false`) ||
+				want := c.silent || c.changes[0].Silent
+				if want != (strings.Contains(audited, `"notify":false`) ||
 					strings.Contains(audited, `"notified":false`)) {
 					t.Errorf("audited:\n%s", audited)
 				}
@@ -92,14 +93,12 @@ func TestEditAndDeleteUpdates(t *testing.T) {
 		if edited.Message != "We *look*." || edited.EditedAt.IsZero() || edited.State != updates[0].State {
 			t.Errorf("edited: %+v", edited)
 		}
-		if again := must(w.EditUpdate(w.ctx, w.ws, i.ID, updates[0].ID, "We *look*.", kernel.Precondition{}))(
-			w,
-		); !again.EditedAt.Equal(edited.EditedAt) {
+		again := must(w.EditUpdate(w.ctx, w.ws, i.ID, updates[0].ID, "We *look*.", kernel.Precondition{}))(w)
+		if !again.EditedAt.Equal(edited.EditedAt) {
 			t.Errorf("edited without a change: %+v", again)
 		}
-		if _, err := w.EditUpdate(
-			w.ctx, w.ws, i.ID, updates[0].ID, "Mine", tag,
-		); !errors.Is(err, kernel.ErrPreconditionFailed) {
+		_, err := w.EditUpdate(w.ctx, w.ws, i.ID, updates[0].ID, "Mine", tag)
+		if !errors.Is(err, kernel.ErrPreconditionFailed) {
 			t.Errorf("an edit of what somebody else changed: %v", err)
 		}
 		if err := w.DeleteUpdate(w.ctx, w.ws, i.ID, updates[1].ID, kernel.Precondition{}); err != nil {
@@ -120,7 +119,8 @@ func TestEditAndDeleteUpdates(t *testing.T) {
 				t.Errorf("a message would say %+v", e)
 			}
 		}
-		if audited := strings.Join(w.audited(), "\n"); !strings.Contains(
+		audited := strings.Join(w.audited(), "\n")
+		if !strings.Contains(
 			audited, `delete incident_update {"incident_id":"`+i.ID+`","message":"The password is hunter2."}`,
 		) {
 			t.Errorf("audited:\n%s", audited)

@@ -101,7 +101,8 @@ func TestDeletionOfALargePageFollowsARename(t *testing.T) {
 			w.Errorf("pages %q are left, want %s", got, other.ID)
 		}
 		w.SetFault(nil)
-		if log := strings.Join(w.audited(), "\n"); !strings.Contains(
+		log := strings.Join(w.audited(), "\n")
+		if !strings.Contains(
 			log,
 			`delete page {"auto_incidents":"publish","home":false,"name":"Acme","response_times":false,"slug":"acme-2"`,
 		) {

@@ -156,9 +156,8 @@ func (w *world) acceptsAsInvited(name string, way wayIn, owner kernel.Actor, n a
 	for _, e := range log {
 		if len(seen) < 2 && (e.Object.Kind == kernel.ObjectMember || e.Object.Kind == kernel.ObjectInvitation) {
 			seen = append(seen, string(e.Object.Kind)+" "+string(e.Action)+" "+e.Actor.Address)
-			if given := string(e.After) + string(e.Before); !strings.Contains(
-				given, strings.Join(n.Limit.Pages, ", "),
-			) || !strings.Contains(given, string(n.Role)) {
+			given := string(e.After) + string(e.Before)
+			if !strings.Contains(given, strings.Join(n.Limit.Pages, ", ")) || !strings.Contains(given, string(n.Role)) {
 				w.Errorf("%s: the audit log has %s", name, given)
 			}
 		}

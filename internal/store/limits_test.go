@@ -23,14 +23,15 @@ func (w *world) fillTimeline(table, owner, id string, from, to int, message stri
 	w.Helper()
 	writer, _ := w.Pools()
 	for n := from; n <= to; n++ {
-		if _, err := writer.ExecContext(
+		_, err := writer.ExecContext(
 			w.ctx,
 			fmt.Sprintf(
 				`INSERT INTO %s (id, %s, number, message, state, created_at)
 					VALUES ('upd_%s_%d', '%s', %d, '%s', 'monitoring', %d)`,
 				table, owner, id[len(id)-6:], n, id, n, message, w.clock.now().UnixMilli(),
 			),
-		); err != nil {
+		)
+		if err != nil {
 			w.Fatal(err)
 		}
 	}
@@ -49,9 +50,8 @@ func TestTimelinesAreBounded(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		i := w.about("Long", "One.")
 		w.fillTimeline("incident_updates", "incident_id", i.ID, 2, kernel.MaxUpdates-1, "more")
-		if u := must(w.PostUpdate(w.ctx, w.ws, i.ID, statuspage.IncidentUpdate{Message: "The last."}, nil))(
-			w,
-		); u.Number != kernel.MaxUpdates {
+		u := must(w.PostUpdate(w.ctx, w.ws, i.ID, statuspage.IncidentUpdate{Message: "The last."}, nil))(w)
+		if u.Number != kernel.MaxUpdates {
 			t.Errorf("number %d", u.Number)
 		}
 		_, err := w.PostUpdate(w.ctx, w.ws, i.ID, statuspage.IncidentUpdate{Message: "One too many."}, nil)
@@ -115,8 +115,8 @@ func TestWhatAPageLoadsIsBounded(t *testing.T) {
 			}
 		}
 		p := must(w.LoadIncident(w.ctx, "acme", ids[0], 0))(w)
-		if n := len(p.Incidents[0].Updates); updateBytes(t, p.Incidents) > most || n < 40 ||
-			n > store.TimelinePageSize {
+		n := len(p.Incidents[0].Updates)
+		if updateBytes(t, p.Incidents) > most || n < 40 || n > store.TimelinePageSize {
 			t.Errorf("%d updates of an incident", n)
 		}
 		p = must(w.LoadIncident(w.ctx, "acme", ids[0], 4))(w)
@@ -175,8 +175,7 @@ func TestPagesAreBounded(t *testing.T) {
 			w.fillRows(c.insert, c.most-c.have-1)
 			if c.what == "component" { // each has a history
 				w.fillRows(`INSERT INTO status_changes (component_id, changed_at, status)
-					VALUES ('c%d', 0, 'operational')`,
-					c.most-c.have-1)
+					VALUES ('c%d', 0, 'operational')`, c.most-c.have-1)
 			}
 			if err := c.more(); err != nil {
 				w.Errorf("the last %s: %v", c.what, err)
@@ -327,8 +326,7 @@ func TestFixedLimitsOfAWorkspace(t *testing.T) {
 			db, _ := w.Pools()
 			_, err := db.ExecContext(w.ctx, fmt.Sprintf(`INSERT INTO %s (id, workspace_id, created_at, updated_at, %s)
 				WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < %d)
-				SELECT 'x' || i, '%s', 0, 0, %s FROM n`,
-				c.table, c.columns, c.most-1, w.ws.WorkspaceID, c.values))
+				SELECT 'x' || i, '%s', 0, 0, %s FROM n`, c.table, c.columns, c.most-1, w.ws.WorkspaceID, c.values))
 			w.ok(err)
 			w.ok(c.create(w.ws, "last"))
 			before := w.dump()

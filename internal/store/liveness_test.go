@@ -202,8 +202,8 @@ func TestRejectedPingProvesLife(t *testing.T) {
 			refuse([]string{job.Token, old}[i%2], off.Token, kernel.NewPingToken())
 			w.pass(40 * time.Second)
 		}
-		if m := w.monitorNow(job); m.State != monitor.MonitorUp || m.ConsecutiveFailures != 0 ||
-			!m.LastPingAt.Equal(began) {
+		m := w.monitorNow(job)
+		if m.State != monitor.MonitorUp || m.ConsecutiveFailures != 0 || !m.LastPingAt.Equal(began) {
 			w.Errorf("a job whose pings are refused: %+v", m)
 		}
 		if m := w.monitorNow(off); !m.RejectedAt.IsZero() {
@@ -255,8 +255,8 @@ func TestClockGoesBack(t *testing.T) {
 		}
 		w.consistent()
 		w.pinged(job) // it is not stranded
-		if m := w.monitorNow(job); !m.LastPingAt.Equal(w.clock.now()) ||
-			!m.NextCheckAt.Equal(w.clock.now().Add(time.Minute)) {
+		m := w.monitorNow(job)
+		if !m.LastPingAt.Equal(w.clock.now()) || !m.NextCheckAt.Equal(w.clock.now().Add(time.Minute)) {
 			w.Errorf("pinged after the step back: %+v", m)
 		}
 		for range 3 {
@@ -335,8 +335,8 @@ func TestClockForwardIsAListeningGap(t *testing.T) {
 		w.recordLiveness()
 		w.clock.set(w.clock.now().Truncate(time.Minute))
 		w.tick()
-		if m := w.now(); m.State != monitor.MonitorUp || m.ConsecutiveFailures != 0 ||
-			m.NextCheckAt.Before(w.clock.now()) {
+		m := w.now()
+		if m.State != monitor.MonitorUp || m.ConsecutiveFailures != 0 || m.NextCheckAt.Before(w.clock.now()) {
 			w.Errorf("after a step of three hours: %+v", m)
 		}
 	})
@@ -509,9 +509,8 @@ func TestPrune(t *testing.T) {
 		} {
 			ages = append(ages, fmt.Sprint(d.Milliseconds()))
 		}
-		if got := w.rows(
-			`SELECT $1 - to_at FROM listening_gaps ORDER BY to_at`, w.clock.now().UnixMilli(),
-		); !slices.Equal(got, ages) {
+		got := w.rows(`SELECT $1 - to_at FROM listening_gaps ORDER BY to_at`, w.clock.now().UnixMilli())
+		if !slices.Equal(got, ages) {
 			w.Errorf("gaps of ages %v stayed, want %v", got, ages)
 		}
 	})

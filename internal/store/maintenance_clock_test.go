@@ -34,9 +34,8 @@ func TestMaintenanceChangeIsSignalled(t *testing.T) {
 		w.pinged()
 		w.pass(time.Minute)
 		step("anything else", false)
-		if _, err := w.CreateMaintenance(
-			w.ctx, w.ws, "acme", resource.Maintenance.From(statuspage.Maintenance{}),
-		); err == nil {
+		_, err := w.CreateMaintenance(w.ctx, w.ws, "acme", resource.Maintenance.From(statuspage.Maintenance{}))
+		if err == nil {
 			w.Error("an empty maintenance was planned")
 		}
 		w.advance()

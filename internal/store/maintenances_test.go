@@ -361,8 +361,8 @@ var maintenanceTests = map[string]func(w *world){
 		w.suppressedFor(w.monitor, 0)
 		w.clock.move(time.Hour)
 		w.advance()
-		if got := must(w.Maintenance(w.ctx, w.ws, m.ID))(w); got.State != statuspage.MaintenanceCompleted ||
-			len(got.Components) != 0 {
+		got := must(w.Maintenance(w.ctx, w.ws, m.ID))(w)
+		if got.State != statuspage.MaintenanceCompleted || len(got.Components) != 0 {
 			w.Errorf("maintenance: %+v", got)
 		}
 	},
@@ -408,7 +408,8 @@ var maintenanceTests = map[string]func(w *world){
 		w.pass(30 * time.Minute)
 		w.advance()
 		w.pass(5 * time.Minute)
-		if got := w.now(); got.ConsecutiveFailures != 0 || got.State != monitor.MonitorUp ||
+		got := w.now()
+		if got.ConsecutiveFailures != 0 || got.State != monitor.MonitorUp ||
 			!got.NextCheckAt.Equal(end.Add(5*time.Minute)) {
 			w.Errorf("within the fresh interval: %+v", got)
 		}
@@ -492,9 +493,8 @@ var maintenanceTests = map[string]func(w *world){
 		if !errors.Is(err, errFault) || !strings.Contains(err.Error(), bad.ID) {
 			w.Errorf("error %v", err)
 		}
-		if got := w.rows(
-			`SELECT title FROM maintenances WHERE state = 'in_progress'`,
-		); !slices.Equal(got, []string{"Good"}) {
+		got := w.rows(`SELECT title FROM maintenances WHERE state = 'in_progress'`)
+		if !slices.Equal(got, []string{"Good"}) {
 			w.Errorf("begun: %v", got)
 		}
 		w.advance()
@@ -516,9 +516,8 @@ func TestMaintenances(t *testing.T) {
 // history fails unless these are the statuses that the component has had.
 func (w *world) history(want ...string) {
 	w.Helper()
-	if got := w.rows(
-		`SELECT status FROM status_changes WHERE component_id = $1 ORDER BY changed_at`, w.component.ID,
-	); !slices.Equal(got, want) {
+	got := w.rows(`SELECT status FROM status_changes WHERE component_id = $1 ORDER BY changed_at`, w.component.ID)
+	if !slices.Equal(got, want) {
 		w.Errorf("the component's history is %v, want %v", got, want)
 	}
 }

@@ -30,18 +30,16 @@ func TestFourReplicasMigrateOneFreshDatabase(t *testing.T) {
 				return
 			}
 			t.Cleanup(func() { s.Close() })
-			if _, err := s.IssueTokenFor(
-				t.Context(), "default", account.NewToken{Name: "x", Scope: kernel.ScopeRead},
-			); err != nil {
+			_, err = s.IssueTokenFor(t.Context(), "default", account.NewToken{Name: "x", Scope: kernel.ScopeRead})
+			if err != nil {
 				t.Error(err)
 			}
 		})
 	}
 	together(opens...)
 	w := &world{T: t, ctx: t.Context(), Store: storetest.Open(t, dsn, store.Options{})}
-	if rows := w.rows(
-		`SELECT version_id, count(*) FROM goose_db_version GROUP BY version_id HAVING count(*) > 1`,
-	); len(rows) > 0 {
+	rows := w.rows(`SELECT version_id, count(*) FROM goose_db_version GROUP BY version_id HAVING count(*) > 1`)
+	if len(rows) > 0 {
 		t.Errorf("migrations that ran twice: %v", rows)
 	}
 }
@@ -140,8 +138,8 @@ func TestCommandsDoNotMigrate(t *testing.T) {
 	storetest.EachEmpty(t, func(t *testing.T, dsn string) {
 		refused := func(want string) {
 			t.Helper()
-			if s, err := store.OpenBeside(t.Context(), dsn, store.Options{}); err == nil ||
-				!strings.HasPrefix(err.Error(), want) {
+			s, err := store.OpenBeside(t.Context(), dsn, store.Options{})
+			if err == nil || !strings.HasPrefix(err.Error(), want) {
 				t.Errorf("%v, want %q", err, want)
 				if err == nil {
 					s.Close()
@@ -263,9 +261,10 @@ func TestEverySessionSettingIsSet(t *testing.T) {
 			w.Helper()
 			for text, want := range want {
 				var got string
-				if err := map[string]interface{ QueryRow(string, ...any) row }{
+				err := map[string]interface{ QueryRow(string, ...any) row }{
 					"writer": pool{writer}, "reader": pool{reader},
-				}[of].QueryRow(text).Scan(&got); err != nil || got != want {
+				}[of].QueryRow(text).Scan(&got)
+				if err != nil || got != want {
 					w.Errorf("%s: %s: %s, %v; want %s", of, text, got, err, want)
 				}
 			}

@@ -111,7 +111,8 @@ func TestCertificatesNotify(t *testing.T) {
 			t.Errorf("forecast: %+v", f)
 		}
 		result("")
-		if lines := w.notified(3*time.Second, taken); len(lines) != 1 ||
+		lines := w.notified(3*time.Second, taken)
+		if len(lines) != 1 ||
 			!strings.HasPrefix(lines[0], "> phone: shop has a certificate that does not expire soon after ") {
 			t.Errorf("renewed: %q", lines)
 		}

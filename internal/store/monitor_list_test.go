@@ -91,8 +91,7 @@ func (w *world) monitorsOfThreeConditions() {
 		return m
 	}
 	create(monitor.MonitorConfig{Name: "Crawler"})
-	must(w.ChangeMonitor(w.ctx, w.ws, create(monitor.MonitorConfig{Name: "Archive"}).ID,
-		monitor.Pause(time.Time{})))(w)
+	must(w.ChangeMonitor(w.ctx, w.ws, create(monitor.MonitorConfig{Name: "Archive"}).ID, monitor.Pause(time.Time{})))(w)
 	w.pinged()
 }
 
@@ -133,8 +132,8 @@ func TestGapsBetweenPings(t *testing.T) {
 		w.pass(w.monitor.Interval + 5*time.Minute)
 		w.pinged() // ends the outage, and is kept immediately
 		e = explain()
-		if last := e.PingGaps[len(e.PingGaps)-1]; !last.PingedAt.Equal(e.LastPingAt) ||
-			last.Length <= w.monitor.Interval {
+		last := e.PingGaps[len(e.PingGaps)-1]
+		if !last.PingedAt.Equal(e.LastPingAt) || last.Length <= w.monitor.Interval {
 			w.Errorf("after an outage: %v", last)
 		}
 	})
@@ -153,7 +152,8 @@ func TestMonitorDetail(t *testing.T) {
 			}
 			return d
 		}
-		if d := detail(); d.Explanation.State != monitor.MonitorWaiting || len(d.Uptimes) != 0 ||
+		d := detail()
+		if d.Explanation.State != monitor.MonitorWaiting || len(d.Uptimes) != 0 ||
 			d.PageName != "Acme" || !d.OldTokenUntil.IsZero() {
 			w.Errorf("before the first ping: %+v", d)
 		}
@@ -163,14 +163,14 @@ func TestMonitorDetail(t *testing.T) {
 			w.Errorf("after a ping: %+v", pinged)
 		}
 		w.pass(pinged.DownAt.Sub(w.clock.now()) - 30*time.Second)
-		if late := detail().Explanation; late.State != monitor.MonitorLate || late.Failures != 2 ||
-			!late.DownAt.Equal(pinged.DownAt) {
+		late := detail().Explanation
+		if late.State != monitor.MonitorLate || late.Failures != 2 || !late.DownAt.Equal(pinged.DownAt) {
 			w.Errorf("late: %+v, want down at %v", late, pinged.DownAt)
 		}
 		w.pass(30 * time.Second)
 		down := detail()
-		if e := down.Explanation; e.State != monitor.MonitorDown || !e.CountedAt.Equal(pinged.DownAt) ||
-			!e.DownAt.IsZero() {
+		e := down.Explanation
+		if e.State != monitor.MonitorDown || !e.CountedAt.Equal(pinged.DownAt) || !e.DownAt.IsZero() {
 			w.Errorf("down: %+v", e)
 		}
 		w.pass(pinged.DownAt.Sub(w.monitor.CreatedAt))
@@ -212,17 +212,15 @@ func BenchmarkMonitorList(b *testing.B) {
 	s := storetest.Open(b, storetest.SQLite(b), store.Options{})
 	ws, _ := storetest.Workspace(b, s, "default")
 	for i := range 2000 {
-		if _, err := s.CreateMonitor(
-			b.Context(), ws,
-			monitor.MonitorOf(monitor.MonitorConfig{Name: fmt.Sprint("monitor ", i), Interval: time.Minute}),
-		); err != nil {
+		_, err := s.CreateMonitor(b.Context(), ws,
+			monitor.MonitorOf(monitor.MonitorConfig{Name: fmt.Sprint("monitor ", i), Interval: time.Minute}))
+		if err != nil {
 			b.Fatal(err)
 		}
 	}
 	for b.Loop() {
-		if list, err := s.MonitorList(
-			b.Context(), ws, store.MonitorQuery{}, store.Pagination{Page: 1, PerPage: 50},
-		); err != nil || len(list.Monitors) != 50 {
+		list, err := s.MonitorList(b.Context(), ws, store.MonitorQuery{}, store.Pagination{Page: 1, PerPage: 50})
+		if err != nil || len(list.Monitors) != 50 {
 			b.Fatal(len(list.Monitors), err)
 		}
 	}
@@ -319,7 +317,8 @@ func TestUnknownIsOneRule(t *testing.T) {
 			}
 		}
 		o := must(w.Overview(w.ctx, w.ws))(w)
-		if n := len(want); total != n || list.Total != n || list.Counts[monitor.MonitorUnknown] != n ||
+		n := len(want)
+		if total != n || list.Total != n || list.Counts[monitor.MonitorUnknown] != n ||
 			o.UnknownChecks != n || o.UnknownSince.UnixMilli() != 1 {
 			w.Errorf("%d, %d, %d and %d are counted, since %v", total, list.Total, list.Counts[monitor.MonitorUnknown],
 				o.UnknownChecks, o.UnknownSince)
@@ -358,8 +357,8 @@ func TestOverviewCountsWhatItDoesNotShow(t *testing.T) {
 				statuspage.IncidentUpdate{}, nil))(w)
 			w.newCheck(fmt.Sprint("shop ", i))
 		}
-		if o := must(w.Overview(w.ctx, w.ws))(w); len(o.Incidents) != n || o.AllIncidents != n+3 ||
-			len(o.Troubled) != 0 || o.AllTroubled != 0 {
+		o := must(w.Overview(w.ctx, w.ws))(w)
+		if len(o.Incidents) != n || o.AllIncidents != n+3 || len(o.Troubled) != 0 || o.AllTroubled != 0 {
 			w.Errorf("%d of %d incidents, %d of %d monitors", len(o.Incidents), o.AllIncidents, len(o.Troubled),
 				o.AllTroubled)
 		}

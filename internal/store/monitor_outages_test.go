@@ -129,7 +129,8 @@ var outageTests = map[string]func(w *world, job monitor.Monitor){
 		w.pinged(job)
 		w.shows(kernel.StatusOperational)
 		w.expectEvents("Backups: major_outage > operational (outage)")
-		if i := w.incident(); i.State != closed.State || !i.ResolvedAt.Equal(closed.ResolvedAt) ||
+		i := w.incident()
+		if i.State != closed.State || !i.ResolvedAt.Equal(closed.ResolvedAt) ||
 			!i.UpdatedAt.Equal(closed.UpdatedAt) || len(i.Updates) != 1 {
 			w.Errorf("the recovery touched what a human had closed: %+v", i)
 		}
@@ -190,7 +191,8 @@ var outageTests = map[string]func(w *world, job monitor.Monitor){
 		w.expectEvents(
 			"Backups: major_outage > operational (outage)",
 			"resolved: Tape robot, minor, resolved (outage): Pings are arriving again, after 2 minutes of silence.")
-		if i = w.incident(); !i.Resolved || len(i.Updates) != 3 || i.Updates[2].State != statuspage.IncidentResolved ||
+		i = w.incident()
+		if !i.Resolved || len(i.Updates) != 3 || i.Updates[2].State != statuspage.IncidentResolved ||
 			i.Updates[1].State != statuspage.IncidentIdentified {
 			w.Errorf("after the recovery: %+v", i)
 		}

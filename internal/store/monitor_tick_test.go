@@ -297,8 +297,8 @@ func TestPingBetweenCheckAndMarkDown(t *testing.T) {
 				if r := <-answered; r != store.PingRecorded {
 					w.Errorf("the ping: %v", r)
 				}
-				if m := w.now(); m.State != monitor.MonitorUp || !m.LastPingAt.Equal(w.clock.now()) ||
-					m.ConsecutiveFailures != 0 {
+				m := w.now()
+				if m.State != monitor.MonitorUp || !m.LastPingAt.Equal(w.clock.now()) || m.ConsecutiveFailures != 0 {
 					w.Errorf("answered, but %+v", m)
 				}
 				for _, i := range w.incidents() {

@@ -10,9 +10,9 @@ import (
 
 // TestOverviewFindsTroubledMonitorsByIndex checks that SQLite reads only the monitors that are down or late.
 func TestOverviewFindsTroubledMonitorsByIndex(t *testing.T) {
-	if plan := planOnSQLite(
-		t, `SELECT id FROM monitors WHERE workspace_id = 'ws_1' AND `+store.Troubled+` ORDER BY last_ping_at`,
-	); !strings.Contains(plan, "monitors_troubled") {
+	plan := planOnSQLite(t,
+		`SELECT id FROM monitors WHERE workspace_id = 'ws_1' AND `+store.Troubled+` ORDER BY last_ping_at`)
+	if !strings.Contains(plan, "monitors_troubled") {
 		t.Errorf("the plan: %s", plan)
 	}
 }
@@ -20,9 +20,9 @@ func TestOverviewFindsTroubledMonitorsByIndex(t *testing.T) {
 // TestAlertsAreCountedByIndex checks that SQLite reads only the alerts that last, which each screen of the dashboard
 // counts.
 func TestAlertsAreCountedByIndex(t *testing.T) {
-	if plan := planOnSQLite(
-		t, `SELECT acknowledged_at FROM alerts WHERE workspace_id = 'ws_1' AND resolved_at IS NULL LIMIT 1000`,
-	); !strings.Contains(plan, "alerts_lasting") {
+	plan := planOnSQLite(t,
+		`SELECT acknowledged_at FROM alerts WHERE workspace_id = 'ws_1' AND resolved_at IS NULL LIMIT 1000`)
+	if !strings.Contains(plan, "alerts_lasting") {
 		t.Errorf("the plan: %s", plan)
 	}
 }
@@ -32,7 +32,8 @@ func TestAlertsAreCountedByIndex(t *testing.T) {
 func TestSlugAddressesAreFoundByIndex(t *testing.T) {
 	text := strings.NewReplacer("EACH($1)", "(SELECT value FROM json_each('[]'))", "$2",
 		"0").Replace(store.TokensOfAddresses)
-	if plan := planOnSQLite(t, text); !strings.Contains(plan, "monitors_slug (workspace_id=? AND slug=?)") ||
+	plan := planOnSQLite(t, text)
+	if !strings.Contains(plan, "monitors_slug (workspace_id=? AND slug=?)") ||
 		!strings.Contains(plan, "sqlite_autoindex_ping_keys_1 (ping_key=?)") {
 		t.Errorf("the plan: %s", plan)
 	}

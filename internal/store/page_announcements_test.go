@@ -20,9 +20,9 @@ func TestAnnouncements(t *testing.T) {
 				})))(w))
 		}
 		var bad *kernel.ValidationError
-		if _, err := w.Announcements().Create(
-			w.ctx, w.ws, "acme", resource.Announcement.From(statuspage.Announcement{Title: "a"}),
-		); !errors.As(err, &bad) || !bad.Has("title") {
+		_, err := w.Announcements().Create(w.ctx, w.ws, "acme",
+			resource.Announcement.From(statuspage.Announcement{Title: "a"}))
+		if !errors.As(err, &bad) || !bad.Has("title") {
 			t.Errorf("one more: %v", err)
 		}
 		w.clock.move(time.Hour)

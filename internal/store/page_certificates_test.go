@@ -21,8 +21,8 @@ func TestCertificateFiles(t *testing.T) {
 		if err := w.SaveCertificateFile(w.ctx, "a/b/c", []byte("new\x00")); err != nil {
 			w.Fatal(err)
 		}
-		if f := must(w.CertificateFile(w.ctx, "a/b/c"))(w); string(f.Content) != "new\x00" ||
-			f.ModifiedAt.Sub(before.ModifiedAt) < time.Minute {
+		f := must(w.CertificateFile(w.ctx, "a/b/c"))(w)
+		if string(f.Content) != "new\x00" || f.ModifiedAt.Sub(before.ModifiedAt) < time.Minute {
 			w.Errorf("%+v, before %+v", f, before)
 		}
 		for folder, want := range map[string][]string{

@@ -90,8 +90,8 @@ func TestMonthAndIncident(t *testing.T) {
 		w.opened("last", statuspage.IncidentResolved, march.AddDate(0, 1, 0).Add(-time.Millisecond))
 		w.opened("april", statuspage.IncidentResolved, march.AddDate(0, 1, 0))
 		found := must(w.LoadMonth(w.ctx, "acme", 2026, time.March))(w).Incidents
-		if got := titles(found); !slices.Equal(got, []string{"first", "last"}) || found[0].Title != "last" ||
-			len(found[0].Updates) != 1 {
+		got := titles(found)
+		if !slices.Equal(got, []string{"first", "last"}) || found[0].Title != "last" || len(found[0].Updates) != 1 {
 			w.Errorf("march: %v, newest first: %+v", got, found)
 		}
 		p, err := w.LoadIncident(w.ctx, "acme", first.ID, 0)

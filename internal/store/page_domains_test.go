@@ -79,8 +79,8 @@ func TestDomainBelongsToThePageThatProvesIt(t *testing.T) {
 		}
 		w.checked(y, statuspage.DomainFound)
 		w.serves(someDomain + " y")
-		if got := w.checked(x, statuspage.DomainFound); got.DomainStatus != statuspage.DomainPending ||
-			got.Claim.Result != statuspage.DomainUsedByOther {
+		got := w.checked(x, statuspage.DomainFound)
+		if got.DomainStatus != statuspage.DomainPending || got.Claim.Result != statuspage.DomainUsedByOther {
 			w.Errorf("a proof of what another page has: %+v", got)
 		}
 		w.serves(someDomain + " y")
@@ -90,8 +90,8 @@ func TestDomainBelongsToThePageThatProvesIt(t *testing.T) {
 		w.serves(someDomain + " y")
 		w.checked(x, statuspage.DomainFound)
 		w.serves(someDomain + " x")
-		if got := must(w.Page(w.ctx, wy, "y"))(w); got.DomainStatus != statuspage.DomainPending ||
-			got.Domain != someDomain {
+		got = must(w.Page(w.ctx, wy, "y"))(w)
+		if got.DomainStatus != statuspage.DomainPending || got.Domain != someDomain {
 			w.Errorf("the page that lost it: %+v", got)
 		}
 
@@ -107,9 +107,9 @@ func TestDomainBelongsToThePageThatProvesIt(t *testing.T) {
 
 		// What was begun for another claim is not recorded.
 		w.claimDomain(wx, "x", "other.example.com")
-		if _, err := w.RecordDomainCheck(
-			w.ctx, store.DomainCheck{PageID: x.ID, Domain: someDomain}, statuspage.DomainFound,
-		); err != kernel.ErrNotFound {
+		_, err := w.RecordDomainCheck(w.ctx, store.DomainCheck{PageID: x.ID, Domain: someDomain},
+			statuspage.DomainFound)
+		if err != kernel.ErrNotFound {
 			w.Errorf("a check of a claim that is gone: %v", err)
 		}
 		w.serves()
@@ -141,8 +141,8 @@ func TestDomainsInTheFirstWorkspace(t *testing.T) {
 			w.Errorf("a proof against the first workspace: %+v", got)
 		}
 		p := must(w.Page(w.ctx, w.ws, "acme"))(w)
-		if got := w.checked(p, statuspage.DomainMissing); got.DomainStatus != statuspage.DomainVerified ||
-			!got.Claim.Trusted() {
+		got := w.checked(p, statuspage.DomainMissing)
+		if got.DomainStatus != statuspage.DomainVerified || !got.Claim.Trusted() {
 			w.Errorf("a check of what needs no proof: %+v", got)
 		}
 		w.claimDomain(w.ws, "acme", "")
@@ -338,7 +338,8 @@ func TestVersion3IsMigrated(t *testing.T) {
 			t.Fatalf("due: %+v", due)
 		}
 		x := must(w.Page(w.ctx, kernel.Actor{WorkspaceID: "ws_2"}, "x"))(t)
-		if got := w.checked(x, statuspage.DomainMissing); got.DomainStatus != statuspage.DomainFailing ||
+		got := w.checked(x, statuspage.DomainMissing)
+		if got.DomainStatus != statuspage.DomainFailing ||
 			!got.Claim.ReleaseAt().Equal(w.clock.now().Add(7*24*time.Hour)) {
 			t.Errorf("%+v", got)
 		}

@@ -53,8 +53,8 @@ func TestPageList(t *testing.T) {
 				t.Fatalf("round %d: %d pages of %d at %s, want %d", round, len(got.Pages), got.Total, got.AsOf, total)
 			}
 			for i, p := range want {
-				if e := got.Pages[i]; e.ID != p.ID || e.Slug != p.Slug || e.Name != p.Name || e.Status != p.Status ||
-					e.Lead.ID != "" {
+				e := got.Pages[i]
+				if e.ID != p.ID || e.Slug != p.Slug || e.Name != p.Name || e.Status != p.Status || e.Lead.ID != "" {
 					t.Errorf("round %d: %+v, want %s %s", round, e, p.Slug, p.Status)
 				}
 			}
@@ -68,8 +68,8 @@ func TestPageList(t *testing.T) {
 				t.Errorf("%s is %s", p.Slug, p.Status)
 			}
 		}
-		if got := must(w.PageList(w.ctx, 5))(w); len(got.Pages) != 5 || got.Total != 13 ||
-			got.Pages[4].Slug != "page-3" {
+		got := must(w.PageList(w.ctx, 5))(w)
+		if len(got.Pages) != 5 || got.Total != 13 || got.Pages[4].Slug != "page-3" {
 			t.Errorf("the first five: %+v", got)
 		}
 	})

@@ -71,9 +71,10 @@ func (m *pingModel) pings(n int) {
 	from.Pings = append(from.Pings, store.PingOrigin{Token: int32(len(tokens) - 1)})
 	results := must(m.RecordPings(m.ctx, tokens, store.LivenessRecord{Replica: "a"}, from))(m)
 	for i, result := range results {
-		if want := map[bool]store.PingResult{
+		want := map[bool]store.PingResult{
 			true: store.PingRecorded, false: store.PingUnknown,
-		}[i < len(tokens)-1]; result != want {
+		}[i < len(tokens)-1]
+		if result != want {
 			m.Fatalf("%v, want %v", result, want)
 		}
 	}
@@ -145,8 +146,9 @@ func TestHistoryOfPingsIsTheModel(t *testing.T) {
 		for more := true; more; {
 			more = must(w.MergePings(w.ctx))(w)
 		}
-		if got := w.value(`SELECT count(*) FROM ping_blocks`) + w.value(`SELECT count(*) FROM ping_chunks`) +
-			w.value(`SELECT count(*) FROM ping_segments`); got != "000" {
+		got := w.value(`SELECT count(*) FROM ping_blocks`) + w.value(`SELECT count(*) FROM ping_chunks`) +
+			w.value(`SELECT count(*) FROM ping_segments`)
+		if got != "000" {
 			w.Errorf("%s blocks, chunks and segments are left", got)
 		}
 	})
@@ -244,9 +246,8 @@ func TestNoHistoryOfPings(t *testing.T) {
 			store.PingOrigins{}))(w)
 		w.clock.move(time.Minute)
 		for s, want := range map[*store.Store]int{off: 0, w.Store: 1} {
-			if list, _, err := s.Signals(
-				w.ctx, w.ws, w.monitor.ID, store.SignalFilter{}, 9,
-			); err != nil || len(list) != want {
+			list, _, err := s.Signals(w.ctx, w.ws, w.monitor.ID, store.SignalFilter{}, 9)
+			if err != nil || len(list) != want {
 				w.Errorf("%v, %v, want %d", list, err, want)
 			}
 		}
@@ -271,17 +272,15 @@ func TestCorruptHistoryOfPings(t *testing.T) {
 			}
 		}
 		for range 2 { // before and after the merge
-			if list, _, err := w.Signals(
-				w.ctx, w.ws, w.monitor.ID, store.SignalFilter{}, 100,
-			); err != nil || len(list) != 19 {
+			list, _, err := w.Signals(w.ctx, w.ws, w.monitor.ID, store.SignalFilter{}, 100)
+			if err != nil || len(list) != 19 {
 				w.Errorf("%d, %v, want 19", len(list), err)
 			}
 			must(w.MergePings(w.ctx))(w)
 		}
 		w.run(`UPDATE ping_chunks SET data = $1`, []byte{9})
-		if list, _, err := w.Signals(
-			w.ctx, w.ws, w.monitor.ID, store.SignalFilter{}, 100,
-		); err != nil || len(list) != 0 {
+		list, _, err := w.Signals(w.ctx, w.ws, w.monitor.ID, store.SignalFilter{}, 100)
+		if err != nil || len(list) != 0 {
 			w.Errorf("%v, %v", list, err)
 		}
 	})

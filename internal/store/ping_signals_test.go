@@ -104,8 +104,8 @@ var signalTests = map[string]func(w *world){
 			return nil
 		}))(w)
 		w.send(store.NewSignal{Kind: monitor.SignalFail, Excerpt: "SHOWN ```\n# no"})
-		if text := w.incidents()[0].Updates[0].Message; text != "The job reported a failure.\n\n````\nSHOWN ```\n# "+
-			"no\n````" {
+		text := w.incidents()[0].Updates[0].Message
+		if text != "The job reported a failure.\n\n````\nSHOWN ```\n# "+"no\n````" {
 			w.Errorf("published: %s", text)
 		}
 	},
@@ -115,7 +115,8 @@ var signalTests = map[string]func(w *world){
 			w.clock.move(time.Second)
 			w.send(signalOf(monitor.SignalStart, ""), signalOf(monitor.SignalLog, ""))
 		}
-		if m := w.now(); !m.NextCheckAt.Equal(before.NextCheckAt) || !m.LastPingAt.Equal(before.LastPingAt) ||
+		m := w.now()
+		if !m.NextCheckAt.Equal(before.NextCheckAt) || !m.LastPingAt.Equal(before.LastPingAt) ||
 			m.State != monitor.MonitorUp {
 			w.Errorf("%+v", m)
 		}
@@ -272,9 +273,10 @@ var signalTests = map[string]func(w *world){
 			{Token: old, Kind: monitor.SignalLog}, {Token: off.Token, Kind: monitor.SignalFail},
 			{Token: strings.Repeat("a", 32)}, {Token: "' OR 1=1"},
 		}))(w)
-		if want := []store.PingResult{
+		want := []store.PingResult{
 			store.PingRecorded, store.PingUnknown, store.PingUnknown, store.PingUnknown,
-		}; !slices.Equal(got, want) {
+		}
+		if !slices.Equal(got, want) {
 			w.Errorf("%v, want %v", got, want)
 		}
 	},

@@ -169,9 +169,10 @@ func TestInvalidPingTokens(t *testing.T) {
 			strings.ToLower(w.monitor.Token) + "x", w.monitor.ID,
 		}
 		for i, r := range w.ping(append(odd, w.monitor.Token)...) {
-			if want := map[bool]store.PingResult{
+			want := map[bool]store.PingResult{
 				true: store.PingRecorded, false: store.PingUnknown,
-			}[i == len(odd)]; r != want {
+			}[i == len(odd)]
+			if r != want {
 				w.Errorf("token %d: %v, want %v", i, r, want)
 			}
 		}
@@ -197,16 +198,15 @@ func TestOldTokenIsValidForADay(t *testing.T) {
 		if got := w.ping(first, second); got[0] != store.PingUnknown || got[1] != store.PingRecorded {
 			w.Errorf("after the day: %v", got)
 		}
-		if got := must(w.RecordSignals(w.ctx, []store.NewSignal{{Token: first, Kind: monitor.SignalFail}}))(
-			w,
-		); got[0] != store.PingUnknown {
+		got := must(w.RecordSignals(w.ctx, []store.NewSignal{{Token: first, Kind: monitor.SignalFail}}))(w)
+		if got[0] != store.PingUnknown {
 			w.Errorf("a failure by the old token after the day: %v", got)
 		}
 		w.ok(w.Prune(w.ctx))
 		third := must(w.RotateMonitor(w.ctx, w.ws, w.monitor.ID))(w).Token
 		fourth := must(w.RotateMonitor(w.ctx, w.ws, w.monitor.ID))(w).Token
-		if got := w.ping(second, third, fourth); got[0] != store.PingUnknown || got[1] != store.PingRecorded ||
-			got[2] != store.PingRecorded {
+		got = w.ping(second, third, fourth)
+		if got[0] != store.PingUnknown || got[1] != store.PingRecorded || got[2] != store.PingRecorded {
 			w.Errorf("rotated twice: %v", got)
 		}
 	})
@@ -219,16 +219,15 @@ func TestOldPingKeyIsValidForADay(t *testing.T) {
 		second := must(w.RotatePingKey(w.ctx, w.ws, "acme"))(w).Key
 		reach := func(want ...store.PingResult) {
 			w.Helper()
-			if got := w.ping(
-				monitor.SlugAddress(first, w.monitor.Slug), monitor.SlugAddress(second, w.monitor.Slug),
-			); !slices.Equal(got, want) {
+			got := w.ping(monitor.SlugAddress(first, w.monitor.Slug), monitor.SlugAddress(second, w.monitor.Slug))
+			if !slices.Equal(got, want) {
 				w.Errorf("%v, want %v", got, want)
 			}
 		}
 		w.clock.move(store.PingTokenOverlap - time.Millisecond)
 		reach(store.PingRecorded, store.PingRecorded)
-		if k := must(w.PingKey(w.ctx, w.ws, "acme"))(w); k.Key != second ||
-			!k.PreviousUntil.Equal(w.clock.now().Add(time.Millisecond)) {
+		k := must(w.PingKey(w.ctx, w.ws, "acme"))(w)
+		if k.Key != second || !k.PreviousUntil.Equal(w.clock.now().Add(time.Millisecond)) {
 			w.Errorf("%+v", k)
 		}
 		w.clock.move(time.Millisecond)
@@ -319,9 +318,10 @@ func TestFailingPingHarmsNoOther(t *testing.T) {
 		}
 		before := w.monitorNow(bad)
 		got := w.ping(up[0].Token, bad.Token, good.Token, up[1].Token)
-		if want := []store.PingResult{
+		want := []store.PingResult{
 			store.PingRecorded, store.PingFailed, store.PingRecorded, store.PingRecorded,
-		}; !slices.Equal(got, want) {
+		}
+		if !slices.Equal(got, want) {
 			w.Fatalf("results %v, want %v", got, want)
 		}
 		if diff := cmp.Diff(before, w.monitorNow(bad)); diff != "" {
@@ -347,9 +347,9 @@ func TestFailedBatchRecordsNothing(t *testing.T) {
 			}
 			return nil
 		})
-		if got, err := w.RecordPings(
-			w.ctx, []string{w.monitor.Token}, store.LivenessRecord{Replica: "a"}, store.PingOrigins{},
-		); err == nil {
+		got, err := w.RecordPings(w.ctx, []string{w.monitor.Token}, store.LivenessRecord{Replica: "a"},
+			store.PingOrigins{})
+		if err == nil {
 			w.Errorf("the batch: %v without an error", got)
 		}
 		if w.dump() != before {

@@ -333,9 +333,8 @@ func TestPutPublishesNothing(t *testing.T) {
 				}
 				return nil
 			}
-			if got := mustPut(w.Components().Put(w.ctx, w.ws, "acme", "x", put, kernel.Precondition{}))(
-				w,
-			); got.Hidden != c.want {
+			got := mustPut(w.Components().Put(w.ctx, w.ws, "acme", "x", put, kernel.Precondition{}))(w)
+			if got.Hidden != c.want {
 				w.Errorf("PUT %d of the component: hidden %t", i, got.Hidden)
 			}
 		}

@@ -87,8 +87,7 @@ func TestTwoReplicasTickAndPing(t *testing.T) {
 // pingAt records pings at a replica, in batches. All must be recorded or refused, none fail.
 func (w *world) pingAt(s *store.Store, name string, tokens []string) {
 	for chunk := range slices.Chunk(tokens, 40) {
-		got, err := s.RecordPings(w.ctx, chunk, store.LivenessRecord{Replica: name},
-			store.PingOrigins{})
+		got, err := s.RecordPings(w.ctx, chunk, store.LivenessRecord{Replica: name}, store.PingOrigins{})
 		if err != nil || slices.Contains(got, store.PingFailed) || slices.Contains(got, store.PingUnknown) {
 			w.Errorf("ping at %s: %v, %v", name, got, err)
 		}

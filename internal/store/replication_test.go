@@ -146,8 +146,7 @@ func TestCancelledWaitIsAnUnknownOutcome(t *testing.T) {
 	go func() {
 		posted <- second(other.PostUpdate(w.ctx, w.ws, i.ID, statuspage.IncidentUpdate{Message: "Found it."}, nil))
 	}()
-	w.until("1",
-		`SELECT least(count(*), 1) FROM (SELECT pg_cancel_backend(pid) FROM pg_stat_activity
+	w.until("1", `SELECT least(count(*), 1) FROM (SELECT pg_cancel_backend(pid) FROM pg_stat_activity
 			WHERE wait_event = 'SyncRep') AS waiting`)
 	if err := <-posted; !errors.Is(err, kernel.ErrUnknownOutcome) {
 		t.Errorf("error %v, want ErrUnknownOutcome", err)

@@ -61,8 +61,8 @@ func TestCalendarSchedule(t *testing.T) {
 		w.run(`DELETE FROM listening_gaps`)
 		w.pinged(m)
 		due := w.clock.now().Add(10 * time.Minute)
-		if times := w.monitorNow(m).DueTimes(w.clock.now(), 2); !times[0].Equal(due) ||
-			!times[1].Equal(due.Add(10*time.Minute)) {
+		times := w.monitorNow(m).DueTimes(w.clock.now(), 2)
+		if !times[0].Equal(due) || !times[1].Equal(due.Add(10*time.Minute)) {
 			w.Errorf("due at %v, want %v", times, due)
 		}
 		w.pass(12 * time.Minute)
@@ -89,8 +89,8 @@ func TestScheduleIsReplaced(t *testing.T) {
 			c.Reschedule(0, cron)
 			return nil
 		}, kernel.Precondition{}))(w)
-		if stored := w.monitorNow(m); stored.Cron != cron || stored.Interval != 5*time.Minute ||
-			stored.Grace != 2*time.Minute {
+		stored := w.monitorNow(m)
+		if stored.Cron != cron || stored.Interval != 5*time.Minute || stored.Grace != 2*time.Minute {
 			w.Errorf("with another schedule: %+v", stored)
 		}
 		cron.Kubernetes = true

@@ -61,8 +61,8 @@ func TestSearch(t *testing.T) {
 				w.Errorf("%q:\ngot  %s\nwant %s", text, got, want)
 			}
 		}
-		if f := must(w.Search(w.ctx, w.ws, w.page.Name))(w); len(f.Pages) != 1 || f.Pages[0].Slug != "acme" ||
-			len(f.Components) == 0 {
+		f := must(w.Search(w.ctx, w.ws, w.page.Name))(w)
+		if len(f.Pages) != 1 || f.Pages[0].Slug != "acme" || len(f.Components) == 0 {
 			w.Errorf("a page with what is on it: %+v", f)
 		}
 	})

@@ -67,9 +67,8 @@ func TestSecretVersions(t *testing.T) {
 			c.Name = "Job"
 			return nil
 		}))(w)
-		if got := fmt.Sprint(
-			w.monitorNow(job).SecretVersions, hook.SecretVersions,
-		); got != "map[token:2] map[secret:2]" {
+		got := fmt.Sprint(w.monitorNow(job).SecretVersions, hook.SecretVersions)
+		if got != "map[token:2] map[secret:2]" {
 			w.Errorf("rotated twice: %s", got)
 		}
 	})

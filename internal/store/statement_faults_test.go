@@ -289,8 +289,8 @@ var faultTests = map[string]struct {
 		complete: func(w *world, job monitor.Monitor) {
 			w.shows(kernel.StatusOperational)
 			w.suppressedFor(job, 0)
-			if got := w.maintenanceEvents(); len(got) != 4 ||
-				got[3] != "ended Disks completed: The maintenance is complete." {
+			got := w.maintenanceEvents()
+			if len(got) != 4 || got[3] != "ended Disks completed: The maintenance is complete." {
 				w.Errorf("events: %q", got)
 			}
 		},

@@ -128,9 +128,8 @@ func TestLargestImport(t *testing.T) {
 				w.Errorf("%d lines are %s, want all", r.Count(want), want)
 			}
 		}
-		if got := w.value(
-			`SELECT count(*) FROM deliveries WHERE purpose = 'confirmation'`,
-		); got != fmt.Sprint(audience.MaxImportLines) {
+		got := w.value(`SELECT count(*) FROM deliveries WHERE purpose = 'confirmation'`)
+		if got != fmt.Sprint(audience.MaxImportLines) {
 			w.Errorf("%s requests for confirmation", got)
 		}
 	})

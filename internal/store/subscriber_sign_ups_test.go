@@ -155,10 +155,11 @@ func TestSignUpsAreKept(t *testing.T) {
 		replicas.Wait()
 		for must(w.ProcessSignUps(w.ctx))(w) {
 		}
-		if got, want :=
+		got, want :=
 			w.rows(`SELECT (SELECT count(*) FROM subscribers), (SELECT count(*) FROM deliveries), (SELECT count(*)
 				FROM sign_ups)`),
-			[]string{fmt.Sprintf("%d|%d|0", count-1, count-1)}; !slices.Equal(got, want) {
+			[]string{fmt.Sprintf("%d|%d|0", count-1, count-1)}
+		if !slices.Equal(got, want) {
 			t.Errorf("%q, want %q", got, want)
 		}
 	})
@@ -181,9 +182,8 @@ func TestSignUpAfterDeletion(t *testing.T) {
 		w.ok(w.Components().Delete(w.ctx, w.ws, "acme", other.ID, kernel.Precondition{}))
 		for must(w.ProcessSignUps(w.ctx))(w) {
 		}
-		if got := w.rows(
-			`SELECT target, component_id FROM subscribers JOIN subscriber_components ON subscriber_id = id`,
-		); !slices.Equal(got, []string{"both@example.com|" + w.component.ID}) {
+		got := w.rows(`SELECT target, component_id FROM subscribers JOIN subscriber_components ON subscriber_id = id`)
+		if !slices.Equal(got, []string{"both@example.com|" + w.component.ID}) {
 			t.Errorf("%q", got)
 		}
 		if got := w.rows(`SELECT target FROM subscribers`); !slices.Equal(got, []string{"both@example.com"}) {

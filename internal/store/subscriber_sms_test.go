@@ -248,8 +248,7 @@ func (s *smsWorld) change(f func(*alert.Channel)) {
 // unreadable returns whether the secrets of the channel cannot be opened.
 func (s *smsWorld) unreadable() bool {
 	s.Helper()
-	all, _, err := s.AlertChannels().List(s.ctx, s.ws, "", store.Filter{},
-		store.Pagination{Page: 1, PerPage: 10})
+	all, _, err := s.AlertChannels().List(s.ctx, s.ws, "", store.Filter{}, store.Pagination{Page: 1, PerPage: 10})
 	s.ok(err)
 	one := must(s.AlertChannels().Get(s.ctx, s.ws, "", s.ch.ID))(s)
 	if one.Health.SecretsUnreadable != all[0].Health.SecretsUnreadable {
@@ -282,7 +281,8 @@ func TestSMSSignUpLimits(t *testing.T) {
 		for range audience.MaxSMSSignUps + 3 { // concurrently, as from several replicas
 			w.ok(w.RequestSignUp(w.ctx, smsSignUp(phone)))
 		}
-		if got := pending(); strings.Count(got, "0")+strings.Count(got, "false") != audience.MaxSMSSignUps ||
+		got := pending()
+		if strings.Count(got, "0")+strings.Count(got, "false") != audience.MaxSMSSignUps ||
 			len(strings.Fields(got)) != audience.MaxSMSSignUps+3 {
 			t.Errorf("discarded: %s", got)
 		}
@@ -440,9 +440,8 @@ func TestExpiredDeliveriesSayWhy(t *testing.T) {
 		}
 		w.clock.move(24 * time.Hour)
 		claim()
-		if got := w.only(
-			`SELECT state || ': ' || reason FROM deliveries`,
-		); got != "expired: It could not be delivered within 24 hours. The daily limit of SMS is reached." {
+		got := w.only(`SELECT state || ': ' || reason FROM deliveries`)
+		if got != "expired: It could not be delivered within 24 hours. The daily limit of SMS is reached." {
 			t.Error(got)
 		}
 		if got := must(w.Subscriber(w.ctx, w.ws, "acme", sub.ID))(w); got.Rejections != 0 || !got.Active() {

@@ -65,9 +65,8 @@ func TestChatTargetsAreSealed(t *testing.T) {
 			{Target: roomA + "x"}, {Contains: roomA + "x"}, {Target: roomA, Channel: audience.ChannelDiscord},
 			{Target: "https://hooks.slack.com"},
 		} {
-			if list, n, err := w.Subscribers(
-				w.ctx, w.ws, "acme", f, store.Pagination{Page: 1, PerPage: 10},
-			); err != nil || n != 0 {
+			list, n, err := w.Subscribers(w.ctx, w.ws, "acme", f, store.Pagination{Page: 1, PerPage: 10})
+			if err != nil || n != 0 {
 				t.Errorf("%+v finds %v, %v", f, list, err)
 			}
 		}
@@ -195,12 +194,12 @@ func TestPushSubscriptions(t *testing.T) {
 		if got := w.value(`SELECT count(*) FROM subscribers`); got != "1" || strings.Contains(w.dump(), "/wpush/") {
 			t.Errorf("%s subscribers, or the address in clear text", got)
 		}
-		if _, err := w.CreateSubscriber(
-			w.ctx, w.ws, "acme", audience.NewSubscriber{Channel: audience.ChannelPush, Target: browser.String()}, nil,
-		); !errors.As(err, &bad) {
+		_, err := w.CreateSubscriber(w.ctx, w.ws, "acme",
+			audience.NewSubscriber{Channel: audience.ChannelPush, Target: browser.String()}, nil)
+		if !errors.As(err, &bad) {
 			t.Errorf("an operator subscribes a browser: %v", err)
 		}
-		_, err := w.ChangeSubscriber(w.ctx, w.ws, "acme", w.value(`SELECT id FROM subscribers`), kernel.Precondition{},
+		_, err = w.ChangeSubscriber(w.ctx, w.ws, "acme", w.value(`SELECT id FROM subscribers`), kernel.Precondition{},
 			choose(w.component.ID))
 		w.refused(err, "components")
 		merged := must(w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "The cause"},

@@ -91,23 +91,20 @@ func TestHiddenComponentIsNotChosen(t *testing.T) {
 			resource.Component.From(statuspage.Component{Name: "Elsewhere"})))(w)
 		a := w.subscribe("a@example.com", w.component.ID)
 		for _, c := range []statuspage.Component{hidden, elsewhere} {
-			if _, err := w.ChangeSubscription(
-				w.ctx, "acme", a.Key, []string{w.component.ID, c.ID},
-			); !errors.As(err, new(*kernel.ValidationError)) {
+			_, err := w.ChangeSubscription(w.ctx, "acme", a.Key, []string{w.component.ID, c.ID})
+			if !errors.As(err, new(*kernel.ValidationError)) {
 				w.Errorf("%s is chosen: %v", c.Name, err)
 			}
 			n := audience.NewSubscriber{
 				Channel: audience.ChannelEmail, Target: "b@example.com", Components: []string{c.ID},
 			}
-			if _, err := w.CreateSubscriber(w.ctx, w.ws, "acme", n, nil); !errors.As(
-				err, new(*kernel.ValidationError),
-			) {
+			_, err = w.CreateSubscriber(w.ctx, w.ws, "acme", n, nil)
+			if !errors.As(err, new(*kernel.ValidationError)) {
 				w.Errorf("an operator chooses %s: %v", c.Name, err)
 			}
 		}
-		if got := must(w.Subscriber(w.ctx, w.ws, "acme", a.ID))(w); !slices.Equal(
-			got.Components, []string{w.component.ID},
-		) {
+		got := must(w.Subscriber(w.ctx, w.ws, "acme", a.ID))(w)
+		if !slices.Equal(got.Components, []string{w.component.ID}) {
 			w.Errorf("components after the refusals: %q", got.Components)
 		}
 	})
@@ -127,8 +124,8 @@ func TestOperatorChangesComponents(t *testing.T) {
 			return w.ChangeSubscriber(w.ctx, w.ws, "acme", a.ID, kernel.Precondition{}, choose(components...))
 		}
 		w.clock.move(time.Second)
-		if got := must(change(other.Slug))(w); got.WholePage || !slices.Equal(got.Components, []string{other.ID}) ||
-			!got.UpdatedAt.Equal(w.clock.now()) {
+		got := must(change(other.Slug))(w)
+		if got.WholePage || !slices.Equal(got.Components, []string{other.ID}) || !got.UpdatedAt.Equal(w.clock.now()) {
 			w.Errorf("%+v", got)
 		}
 		open := func(title string, component string) {
@@ -154,14 +151,14 @@ func TestOperatorChangesComponents(t *testing.T) {
 		if got := must(change())(w); !got.WholePage || len(got.Components) > 0 || got.SuspendedAt.IsZero() {
 			w.Errorf("%+v", got)
 		}
-		got := w.rows(`SELECT old_fields, new_fields FROM audit_entries WHERE object_kind = 'subscriber'
+		audited := w.rows(`SELECT old_fields, new_fields FROM audit_entries WHERE object_kind = 'subscriber'
 			AND action = 'update' ORDER BY id`)
 		want := []string{
 			`{"components":[],"whole_page":true}|{"components":["` + other.ID + `"],"whole_page":false}`,
 			`{"components":["` + other.ID + `"],"whole_page":false}|{"components":[],"whole_page":true}`,
 		}
-		if fmt.Sprint(got) != fmt.Sprint(want) {
-			w.Errorf("audited %q, want %q", got, want)
+		if fmt.Sprint(audited) != fmt.Sprint(want) {
+			w.Errorf("audited %q, want %q", audited, want)
 		}
 	})
 }
@@ -193,9 +190,8 @@ func TestChosenComponentIsHidden(t *testing.T) {
 			w.ok(change(other.ID))
 			hide(true)
 			w.ok(change(both...))
-			if got := must(w.Subscriber(w.ctx, w.ws, "acme", a.ID))(w); !slices.Equal(
-				slices.Sorted(slices.Values(got.Components)), both,
-			) {
+			got := must(w.Subscriber(w.ctx, w.ws, "acme", a.ID))(w)
+			if !slices.Equal(slices.Sorted(slices.Values(got.Components)), both) {
 				w.Errorf("%s: saved %q, want %q", name, got.Components, both)
 			}
 			w.ok(change(w.component.ID))
@@ -337,8 +333,8 @@ func TestRotateSecret(t *testing.T) {
 		a := w.subscribe("https://example.com/hook")
 		b := must(w.RotateSubscriber(w.ctx, w.ws, "acme", a.ID))(w)
 		got := must(w.Subscription(w.ctx, "acme", a.Key))(w)
-		if want := []string{b.Secret, a.Secret}; b.Secret == a.Secret ||
-			!slices.Equal(got.Secrets(w.clock.now()), want) {
+		want := []string{b.Secret, a.Secret}
+		if b.Secret == a.Secret || !slices.Equal(got.Secrets(w.clock.now()), want) {
 			t.Errorf("secrets %q, want %q", got.Secrets(w.clock.now()), want)
 		}
 		if got := got.Secrets(w.clock.now().Add(audience.SecretOverlap)); !slices.Equal(got, []string{b.Secret}) {
@@ -456,16 +452,15 @@ func TestTestMessages(t *testing.T) {
 			w.Errorf("a test message to a suspended subscriber: %v", err)
 		}
 		for range 2 { // repeating it changes nothing
-			if resumed := must(w.ResumeSubscriber(w.ctx, w.ws, "acme", mail.ID))(
-				w,
-			); resumed.State() != audience.SubscriberActive || resumed.Rejections != 0 {
+			resumed := must(w.ResumeSubscriber(w.ctx, w.ws, "acme", mail.ID))(w)
+			if resumed.State() != audience.SubscriberActive || resumed.Rejections != 0 {
 				w.Errorf("resumed: %+v", resumed)
 			}
 		}
 		must(w.SendTestMessage(w.ctx, w.ws, "acme", mail.ID))(w)
 		of := store.DeliveryFilter{Subscriber: mail.ID}
-		if found, total, err := w.Deliveries(w.ctx, w.ws, "acme", of, firstHundred); err != nil || total != 3 ||
-			found[0].SubscriberID != mail.ID {
+		found, total, err := w.Deliveries(w.ctx, w.ws, "acme", of, firstHundred)
+		if err != nil || total != 3 || found[0].SubscriberID != mail.ID {
 			w.Errorf("the deliveries of a subscriber: %+v, %d, %v", found, total, err)
 		}
 	})

@@ -121,9 +121,8 @@ func TestSerialisationFailureIsRepeated(t *testing.T) {
 			w.Errorf("number %d after %d attempts, want 2 after 2", u.Number, attempts)
 		}
 		attempts, conflicts = 0, 100
-		if _, err := w.PostUpdate(
-			w.ctx, w.ws, i.ID, statuspage.IncidentUpdate{Message: "Mine"}, nil,
-		); !errors.Is(err, kernel.ErrBusy) || attempts != 4 {
+		_, err := w.PostUpdate(w.ctx, w.ws, i.ID, statuspage.IncidentUpdate{Message: "Mine"}, nil)
+		if !errors.Is(err, kernel.ErrBusy) || attempts != 4 {
 			w.Errorf("always in conflict: %v after %d attempts, want ErrBusy after the first and three more", err,
 				attempts)
 		}

@@ -154,7 +154,8 @@ func (w *world) readsPageOfVersion8() {
 			w.Errorf("the incident of an outage: %+v", i.Updates)
 		}
 	}
-	if u := summary.Running[0].Updates[0]; u.System.Kind != statuspage.SystemMessageMaintenanceBegun ||
+	u := summary.Running[0].Updates[0]
+	if u.System.Kind != statuspage.SystemMessageMaintenanceBegun ||
 		!summary.Running[0].NextTransitionAt().After(w.clock.now()) {
 		w.Errorf("the running maintenance: %+v", summary.Running[0])
 	}
@@ -198,8 +199,8 @@ func (w *world) readsResponseAndIconOfVersion8() {
 	if err != nil || !ok || response.Status != 201 || len(response.Body) == 0 {
 		w.Errorf("the stored response: %+v, %v, %v", response, ok, err)
 	}
-	if image := must(w.LoadPageImage(w.ctx, "acme", statuspage.ImageIcon))(w); image.Type != "image/png" ||
-		!strings.HasPrefix(hex.EncodeToString(image.Body), "89504e47") {
+	image := must(w.LoadPageImage(w.ctx, "acme", statuspage.ImageIcon))(w)
+	if image.Type != "image/png" || !strings.HasPrefix(hex.EncodeToString(image.Body), "89504e47") {
 		w.Errorf("the icon: %+v", image)
 	}
 }
@@ -220,9 +221,8 @@ func (w *world) goesOnFromVersion8() {
 		w.Error("the gap is gone")
 	}
 	token := w.value(`SELECT token FROM monitors WHERE name = 'Card check'`)
-	if results := must(
-		w.RecordPings(w.ctx, []string{token}, store.LivenessRecord{Replica: "new"}, store.PingOrigins{}),
-	)(w); results[0] != store.PingRecorded {
+	results := must(w.RecordPings(w.ctx, []string{token}, store.LivenessRecord{Replica: "new"}, store.PingOrigins{}))(w)
+	if results[0] != store.PingRecorded {
 		w.Errorf("a ping of the monitor that is down: %v", results)
 	}
 	if n := w.value(`SELECT count(*) FROM outages WHERE ended_at IS NULL`); n != "1" { // "Mail check"

@@ -208,7 +208,8 @@ var warningEventTests = map[string]func(w *world){
 		w.ran(shortRun)
 		w.fanOut()
 		entries, _, err := w.Deliveries(w.ctx, w.ws, "acme", store.DeliveryFilter{}, firstHundred)
-		if w.ok(err); len(entries) != 1 || entries[0].Kind != statuspage.EventMonitorWarning ||
+		w.ok(err)
+		if len(entries) != 1 || entries[0].Kind != statuspage.EventMonitorWarning ||
 			entries[0].MonitorID != w.monitor.ID || entries[0].Title != "nightly" {
 			w.Errorf("%+v", entries)
 		}
@@ -271,8 +272,8 @@ func TestSubscribersThatAskForWarnings(t *testing.T) {
 		w.clock.move(time.Second)
 		for range 2 { // again: nothing changes
 			changed := must(w.ChangeSubscriber(w.ctx, w.ws, "acme", hook.ID, kernel.Precondition{}, on))(w)
-			if got := must(w.Subscriber(w.ctx, w.ws, "acme", hook.ID))(w); !got.Warnings || !changed.Warnings ||
-				!got.UpdatedAt.Equal(w.clock.now()) {
+			got := must(w.Subscriber(w.ctx, w.ws, "acme", hook.ID))(w)
+			if !got.Warnings || !changed.Warnings || !got.UpdatedAt.Equal(w.clock.now()) {
 				w.Errorf("%+v", got)
 			}
 		}
@@ -280,9 +281,10 @@ func TestSubscribersThatAskForWarnings(t *testing.T) {
 		must(w.ChangeSubscriber(w.ctx, w.ws, "acme", hook.ID, kernel.Precondition{}, off))(w)
 		got := w.rows(`SELECT old_fields, new_fields FROM audit_entries WHERE object_kind = 'subscriber'
 			AND action = 'update' ORDER BY id`)
-		if want := []string{
+		want := []string{
 			`{"warnings":false}|{"warnings":true}`, `{"warnings":true}|{"warnings":false}`,
-		}; fmt.Sprint(got) != fmt.Sprint(want) {
+		}
+		if fmt.Sprint(got) != fmt.Sprint(want) {
 			w.Errorf("audited %q, want %q", got, want)
 		}
 	})

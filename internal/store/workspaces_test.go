@@ -549,8 +549,8 @@ func none(found int, err error, leaked bool) error {
 // refused turns a validation error of this field alone into the error that another
 // workspace must get.
 func refused(err error, field string) error {
-	if invalid := new(kernel.ValidationError); errors.As(err, &invalid) && len(invalid.Messages()) == 1 &&
-		invalid.Has(field) {
+	invalid := new(kernel.ValidationError)
+	if errors.As(err, &invalid) && len(invalid.Messages()) == 1 && invalid.Has(field) {
 		return kernel.ErrNotFound
 	}
 	return err

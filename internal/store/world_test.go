@@ -336,7 +336,8 @@ func TestOutageAndRecovery(t *testing.T) {
 			w.Fatalf("after the recovery: %+v", m)
 		}
 		w.shows(kernel.StatusOperational)
-		if i = w.incident(); !i.Resolved || i.State != statuspage.IncidentResolved ||
+		i = w.incident()
+		if !i.Resolved || i.State != statuspage.IncidentResolved ||
 			!i.ResolvedAt.Equal(w.clock.now()) || len(i.Updates) != 2 {
 			w.Fatalf("incident: %+v", i)
 		}

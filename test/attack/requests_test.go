@@ -108,9 +108,8 @@ func (w *environment) routes() (all []route) {
 	w.api.Must(w, "GET", "/api/v1/openapi.json", nil, &document)
 	for path, operations := range document.Paths {
 		for method := range operations {
-			if method = strings.ToUpper(method); slices.Contains(
-				[]string{"GET", "POST", "PUT", "PATCH", "DELETE"}, method,
-			) {
+			method = strings.ToUpper(method)
+			if slices.Contains([]string{"GET", "POST", "PUT", "PATCH", "DELETE"}, method) {
 				all = append(all, route{method, path})
 			}
 		}

@@ -119,9 +119,8 @@ func TestMarkupInJavaScript(t *testing.T) {
 	server, kinds := everyKind(t)
 	folder := t.TempDir()
 	for kind, path := range kinds {
-		if err := os.WriteFile(
-			filepath.Join(folder, kind+".html"), []byte(read(t, server.URL+path)), 0o644,
-		); err != nil {
+		err := os.WriteFile(filepath.Join(folder, kind+".html"), []byte(read(t, server.URL+path)), 0o644)
+		if err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -130,10 +129,9 @@ func TestMarkupInJavaScript(t *testing.T) {
 	}
 
 	bad := t.TempDir()
-	if err := os.WriteFile(
-		filepath.Join(bad, "bad.html"),
-		[]byte(`<!doctype html><html lang="en"><head><title>x</title></head><body><p><div style="x">`), 0o644,
-	); err != nil {
+	err := os.WriteFile(filepath.Join(bad, "bad.html"),
+		[]byte(`<!doctype html><html lang="en"><head><title>x</title></head><body><p><div style="x">`), 0o644)
+	if err != nil {
 		t.Fatal(err)
 	}
 	if len(markupFaults(t, program, bad)) == 0 {

@@ -162,9 +162,8 @@ func newBrowser(t *testing.T) *browser {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if _, err := c.call(
-			"", "Target.disposeBrowserContext", params{"browserContextId": context.BrowserContextID},
-		); err != nil {
+		_, err := c.call("", "Target.disposeBrowserContext", params{"browserContextId": context.BrowserContextID})
+		if err != nil {
 			t.Error(err)
 		}
 	})

@@ -49,8 +49,9 @@ func furnish(t *testing.T) *furnished {
 	}
 	server.Start()
 	name, value, _ := strings.Cut(pattern.cookie, "=")
-	if _, err := f.owner.call("", "Storage.setCookies", params{"browserContextId": f.owner.context,
-		"cookies": []params{{"name": name, "value": value, "url": base, "httpOnly": true}}}); err != nil {
+	_, err := f.owner.call("", "Storage.setCookies", params{"browserContextId": f.owner.context,
+		"cookies": []params{{"name": name, "value": value, "url": base, "httpOnly": true}}})
+	if err != nil {
 		t.Fatal(err)
 	}
 	return f
@@ -225,8 +226,8 @@ func alerted(t *testing.T, c *binary.Client) string {
 			var alert binary.Data[struct {
 				Notices []struct{ Reason *string }
 			}]
-			if c.Must(t, "GET", "/api/v1/alerts/"+alerts.Data[0].ID, nil, &alert); len(alert.Data.Notices) > 0 &&
-				alert.Data.Notices[0].Reason != nil {
+			c.Must(t, "GET", "/api/v1/alerts/"+alerts.Data[0].ID, nil, &alert)
+			if len(alert.Data.Notices) > 0 && alert.Data.Notices[0].Reason != nil {
 				return alerts.Data[0].ID
 			}
 		}

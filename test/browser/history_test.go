@@ -63,8 +63,9 @@ func troubled(t *testing.T) (page, component string) {
 		{mirror.Data.ID, today.AddDate(0, 0, -2).Add(time.Hour), "partial_outage"},
 		{mirror.Data.ID, today.AddDate(0, 0, -2).Add(70 * time.Minute), "operational"},
 	} {
-		if _, err := db.Exec(`INSERT INTO status_changes (component_id, changed_at, status) VALUES ($1, $2, $3)`,
-			change.of, change.at.UnixMilli(), change.status); err != nil {
+		_, err := db.Exec(`INSERT INTO status_changes (component_id, changed_at, status) VALUES ($1, $2, $3)`,
+			change.of, change.at.UnixMilli(), change.status)
+		if err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -157,13 +158,13 @@ func TestBarsByKeyboard(t *testing.T) {
 				p.key(back)
 				p.is(strip+`.ariaValueNow === "88"`, inside, sideways, strip+`.querySelectorAll(".on").length === 1`,
 					strip+`.children[87].matches(".m.on")`)
-				if got := eval[string](p, popText); strings.HasSuffix(url, "lang=ar") == strings.Contains(
-					got, "Major Outage, 14 minutes",
-				) {
+				got := eval[string](p, popText)
+				if strings.HasSuffix(url, "lang=ar") == strings.Contains(got, "Major Outage, 14 minutes") {
 					t.Errorf("the day reads %q", got)
 				}
 				if !strings.HasSuffix(url, "lang=ar") {
-					if got := eval[string](p, strip+`.ariaValueText`); !strings.HasPrefix(got, dayAgo(2)) ||
+					got := eval[string](p, strip+`.ariaValueText`)
+					if !strings.HasPrefix(got, dayAgo(2)) ||
 						!strings.HasSuffix(got, "Major Outage, 14 minutes, Uptime: 99.02%") {
 						t.Errorf("screen readers are told %q", got)
 					}
@@ -212,8 +213,8 @@ func TestBarsByPointer(t *testing.T) {
 		x, y := p.barAt(70)
 		move(x, y)
 		p.is(inside, strip+`.children[19].matches(".d.on")`)
-		if got := eval[string](p, popText); !strings.HasPrefix(got, dayAgo(70)) ||
-			!strings.HasSuffix(got, " | Degraded, 2 hours | Uptime: 100%") {
+		got := eval[string](p, popText)
+		if !strings.HasPrefix(got, dayAgo(70)) || !strings.HasSuffix(got, " | Degraded, 2 hours | Uptime: 100%") {
 			t.Errorf("the day reads %q", got)
 		}
 		at := eval[[]float64](p,
@@ -356,9 +357,8 @@ func TestHistoryWithoutScript(t *testing.T) {
 				params{"type": kind, "x": at[0], "y": at[1], "button": "left", "clickCount": 1}, nil)
 		}
 		p.eventually(`document.querySelector(".history table").checkVisibility()`)
-		if got := eval[string](
-			p, `document.querySelector(".history table").innerText`,
-		); !strings.Contains(got, "Major Outage, 14 minutes") || !strings.Contains(got, "Degraded, 2 hours") {
+		got := eval[string](p, `document.querySelector(".history table").innerText`)
+		if !strings.Contains(got, "Major Outage, 14 minutes") || !strings.Contains(got, "Degraded, 2 hours") {
 			t.Errorf("%s: the table reads %q", url, got)
 		}
 		look(p, views[4], "table")
@@ -407,7 +407,7 @@ func TestDayTableFitsNarrowScreen(t *testing.T) {
 		page, component, page + "?lang=de", component + "?lang=de", page + "?lang=ar", component + "?lang=ar",
 	} {
 		p.load(t, url)
-		if got := eval[string](p, `(() => {
+		got := eval[string](p, `(() => {
 			document.querySelectorAll("details").forEach(d => d.open = true);
 			for (const table of document.querySelectorAll(".days")) {
 				if (table.scrollWidth > table.parentElement.clientWidth) return "a table of " + table.scrollWidth;
@@ -422,7 +422,8 @@ func TestDayTableFitsNarrowScreen(t *testing.T) {
 				if (table.scrollWidth > table.parentElement.clientWidth) return "a table of " + table.scrollWidth + " with long words";
 			}
 			return "";
-		})()`); got != "" {
+		})()`)
+		if got != "" {
 			t.Errorf("%s: %s", url, got)
 		}
 	}
@@ -439,7 +440,7 @@ func TestForcedColours(t *testing.T) {
 		p.do("Emulation.setEmulatedMedia", params{"features": []params{
 			{"name": "prefers-color-scheme", "value": scheme}, {"name": "forced-colors", "value": "active"}}}, nil)
 		p.is(`matchMedia("(forced-colors: active)").matches`)
-		if got := eval[[]string](p, `(() => {
+		got := eval[[]string](p, `(() => {
 			const paper = getComputedStyle(document.body).backgroundColor, text = getComputedStyle(document.body).color;
 			const odd = [...document.querySelectorAll("main .icon")].filter(e => getComputedStyle(e).color !== text || getComputedStyle(e).color === paper)
 				.map(e => e.parentElement.className);
@@ -448,7 +449,8 @@ func TestForcedColours(t *testing.T) {
 				if (!drawn.includes(text)) odd.push("bar " + bar.className + " " + drawn);
 			}
 			return odd;
-		})()`); len(got) > 0 {
+		})()`)
+		if len(got) > 0 {
 			t.Errorf("%s: %q", scheme, got)
 		}
 		p.shoot("forced-" + scheme)
@@ -476,13 +478,13 @@ func TestLocalTimes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := eval[string](p, first+`.textContent`); got == "" || strings.Contains(got, ":") ||
-			strings.Contains(got, "UTC") {
+		got := eval[string](p, first+`.textContent`)
+		if got == "" || strings.Contains(got, ":") || strings.Contains(got, "UTC") {
 			t.Errorf("%s: a moment ago is written %q", want.lang, got)
 		}
 		for _, zoned := range []time.Time{at, at.In(zone)} {
-			if got := eval[string](p, first+`.title`); !strings.Contains(got, zoned.Format("15:04")) ||
-				!strings.Contains(got, "UTC") {
+			got := eval[string](p, first+`.title`)
+			if !strings.Contains(got, zoned.Format("15:04")) || !strings.Contains(got, "UTC") {
 				t.Errorf("%s: %v is exactly %q", want.lang, zoned, got)
 			}
 		}
@@ -493,9 +495,8 @@ func TestLocalTimes(t *testing.T) {
 		if got := eval[string](p, planned+`.textContent`); !strings.Contains(got, begins.In(zone).Format("15:04")) {
 			t.Errorf("%s: %v is written %q", want.lang, begins, got)
 		}
-		if got := eval[string](
-			p, `document.querySelector("[data-local]").textContent`,
-		); got == "" || want.note != "" && got != want.note {
+		got = eval[string](p, `document.querySelector("[data-local]").textContent`)
+		if got == "" || want.note != "" && got != want.note {
 			t.Errorf("%s: the note says %q", want.lang, got)
 		}
 		// The maintenance begins and ends on one day; a bare time of the day must

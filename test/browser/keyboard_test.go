@@ -160,10 +160,9 @@ func (p *tab) says(text string) {
 func (c *browser) downloads(p *tab, selector, pattern string) {
 	p.t.Helper()
 	dir := p.t.TempDir()
-	if _, err := c.call(
-		"", "Browser.setDownloadBehavior",
-		params{"behavior": "allow", "browserContextId": c.context, "downloadPath": dir},
-	); err != nil {
+	_, err := c.call("",
+		"Browser.setDownloadBehavior", params{"behavior": "allow", "browserContextId": c.context, "downloadPath": dir})
+	if err != nil {
 		p.t.Fatal(err)
 	}
 	p.tabTo(selector)

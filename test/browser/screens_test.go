@@ -201,9 +201,8 @@ func (i *inspection) inspect(p *tab, name string) {
 			}
 		}
 		if dir := os.Getenv(keepScreenshots); dir != "" {
-			if err := os.WriteFile(
-				filepath.Join(dir, "dashboard-"+name+"-"+v.name+".png"), p.screenshot(true), 0o644,
-			); err != nil {
+			err := os.WriteFile(filepath.Join(dir, "dashboard-"+name+"-"+v.name+".png"), p.screenshot(true), 0o644)
+			if err != nil {
 				p.t.Fatal(err)
 			}
 		}

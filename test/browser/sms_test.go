@@ -79,9 +79,8 @@ func TestSMSInABrowser(t *testing.T) {
 			p.problems = nil
 			p.mu.Unlock()
 			enter(code, "Your subscription")
-			if got := eval[string](
-				p, `document.querySelector("[role=status]").innerText`,
-			); got != "Thank you. Your subscription is confirmed." {
+			got := eval[string](p, `document.querySelector("[role=status]").innerText`)
+			if got != "Thank you. Your subscription is confirmed." {
 				t.Errorf("after the code: %q", got)
 			}
 			look(p, v, "sms-confirmed")

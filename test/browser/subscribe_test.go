@@ -50,9 +50,8 @@ func TestSubscriptionInABrowser(t *testing.T) {
 			look(p, v, "subscription-confirmed")
 			eval[any](p, `document.querySelector("[name=scope][value=page]").click()`)
 			p.press("[value=save]", "Your subscription")
-			if got := eval[string](
-				p, `document.querySelector("[role=status]").innerText`,
-			); got != "Your choice is saved." {
+			got := eval[string](p, `document.querySelector("[role=status]").innerText`)
+			if got != "Your choice is saved." {
 				t.Errorf("after saving: %q", got)
 			}
 			look(p, v, "subscription-saved")

@@ -104,9 +104,8 @@ func newServer(t *testing.T, env ...string) (*binary.Server, *binary.Client) {
 		append(env, "ALLSWELL_BOOTSTRAP_TOKEN=a-token-for-the-tests-of-documents")...)
 	s.Start()
 	c := binary.NewClient(s.URL, "a-token-for-the-tests-of-documents")
-	if status, err := c.Do(
-		t.Context(), "POST", "/api/v1/pages", map[string]string{"name": "Acme", "slug": "acme"}, nil,
-	); err != nil || status != http.StatusCreated {
+	status, err := c.Do(t.Context(), "POST", "/api/v1/pages", map[string]string{"name": "Acme", "slug": "acme"}, nil)
+	if err != nil || status != http.StatusCreated {
 		t.Fatal(status, err)
 	}
 	return s, c
@@ -147,9 +146,9 @@ func TestMetrics(t *testing.T) {
 			ID string `json:"id"`
 		} `json:"data"`
 	}
-	if status, err := c.Do(
-		t.Context(), "POST", "/api/v1/monitors", map[string]any{"name": "Backup", "interval": 60}, &monitor,
-	); err != nil || status != http.StatusCreated {
+	status, err := c.Do(t.Context(), "POST",
+		"/api/v1/monitors", map[string]any{"name": "Backup", "interval": 60}, &monitor)
+	if err != nil || status != http.StatusCreated {
 		t.Fatal(status, err)
 	}
 	_, _, ofMonitor := get(t, s.URL+"/metrics?monitor="+monitor.Data.ID, c.Token)
@@ -293,15 +292,13 @@ func TestPython(t *testing.T) {
 	}))
 	t.Cleanup(receiver.Close)
 	var created struct{ Data struct{ Secret string } }
-	if status, err := c.Do(
-		t.Context(), "POST", "/api/v1/pages/acme/subscribers",
-		map[string]string{"channel": "webhook", "target": receiver.URL}, &created,
-	); err != nil || status != http.StatusCreated {
+	status, err := c.Do(t.Context(), "POST",
+		"/api/v1/pages/acme/subscribers", map[string]string{"channel": "webhook", "target": receiver.URL}, &created)
+	if err != nil || status != http.StatusCreated {
 		t.Fatal(status, err)
 	}
-	if status, err := c.Do(
-		t.Context(), "POST", "/api/v1/pages/acme/incidents", map[string]string{"title": "Signed"}, nil,
-	); err != nil || status != http.StatusCreated {
+	status, err = c.Do(t.Context(), "POST", "/api/v1/pages/acme/incidents", map[string]string{"title": "Signed"}, nil)
+	if err != nil || status != http.StatusCreated {
 		t.Fatal(status, err)
 	}
 	sent := <-received

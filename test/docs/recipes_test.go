@@ -157,10 +157,11 @@ func TestRecipesForSystemd(t *testing.T) {
 		}
 		for _, times := range regexp.MustCompile(`(?m)^OnCalendar=(.*)$`).FindAllStringSubmatch(b.text, -1) {
 			timers++
-			if _, err := resource.NewMonitor(
+			_, err := resource.NewMonitor(
 				monitor.MonitorOf(monitor.MonitorConfig{Name: "x", Cron: schedule.NewCalendar(times[1], "")}),
 				time.Now(),
-			); err != nil {
+			)
+			if err != nil {
 				t.Errorf("%v: %v", b, err)
 			}
 		}

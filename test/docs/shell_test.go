@@ -338,8 +338,8 @@ func TestInlineCommands(t *testing.T) {
 					" "), "--$1 --no-$1")
 			}
 			for _, word := range words {
-				if flag, _, _ := strings.Cut(word, "="); strings.HasPrefix(flag, "--") && flag != "--help" &&
-					!strings.Contains(help[name], flag) {
+				flag, _, _ := strings.Cut(word, "=")
+				if strings.HasPrefix(flag, "--") && flag != "--help" && !strings.Contains(help[name], flag) {
 					t.Errorf("%s: allswell %s has no %s", file, name, flag)
 				}
 			}

@@ -110,9 +110,8 @@ func newSite(t *testing.T) *site {
 	for _, m := range s.replicas {
 		client := binary.NewClient("http://"+net.JoinHostPort(m.address, replicaPort), replicaToken)
 		await(t, time.Minute, func() error {
-			if status, err := client.Do(
-				t.Context(), "GET", "/readyz", nil, nil,
-			); err != nil || status != http.StatusOK {
+			status, err := client.Do(t.Context(), "GET", "/readyz", nil, nil)
+			if err != nil || status != http.StatusOK {
 				return fmt.Errorf("%s is not ready: %d, %w", m.name, status, err)
 			}
 			return nil
@@ -184,11 +183,10 @@ func (s *site) createMonitors() {
 	for n := range confirmed {
 		add(fmt.Sprintf("Confirmed %d", n), targetHosts-1, 2)
 	}
-	if _, err := s.db.ExecContext(
-		s.t.Context(),
+	_, err := s.db.ExecContext(s.t.Context(),
 		`UPDATE monitors SET interval_ms = CASE WHEN name LIKE 'Confirmed%' THEN $1::bigint ELSE $2 END`,
-		longInterval.Milliseconds(), shortInterval.Milliseconds(),
-	); err != nil {
+		longInterval.Milliseconds(), shortInterval.Milliseconds())
+	if err != nil {
 		s.t.Fatal(err)
 	}
 }
@@ -196,9 +194,10 @@ func (s *site) createMonitors() {
 // now returns the time by the database's clock, in milliseconds since 1970.
 func (s *site) now() (ms int64) {
 	s.t.Helper()
-	if err := s.db.QueryRowContext(s.t.Context(), `SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint`).Scan(
+	err := s.db.QueryRowContext(s.t.Context(), `SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint`).Scan(
 		&ms,
-	); err != nil {
+	)
+	if err != nil {
 		s.t.Fatal(err)
 	}
 	return ms
@@ -258,14 +257,12 @@ func (s *site) cutOff() (since int64) {
 // isCalm checks that nothing has failed, nobody was notified, and only the replica that is cut off has unknown results.
 func (s *site) isCalm() {
 	s.t.Helper()
-	if failed := s.column(
-		`SELECT location || ': ' || reason FROM check_results WHERE status = 'failed'`,
-	); len(failed) > 0 {
+	failed := s.column(`SELECT location || ': ' || reason FROM check_results WHERE status = 'failed'`)
+	if len(failed) > 0 {
 		s.t.Errorf("checks failed: %q", failed)
 	}
-	if from := s.column(
-		`SELECT DISTINCT location FROM check_results WHERE status = 'unknown'`,
-	); !slices.Equal(from, []string{"one"}) {
+	from := s.column(`SELECT DISTINCT location FROM check_results WHERE status = 'unknown'`)
+	if !slices.Equal(from, []string{"one"}) {
 		s.t.Errorf("results are unknown at %q", from)
 	}
 	for _, table := range []string{"outages", "incidents", "deliveries"} {
@@ -297,9 +294,9 @@ func (s *site) cutAllOff() {
 	s.await("not every replica has found that it reaches nothing", fmt.Sprintf(
 		`SELECT count(DISTINCT location) = 3 FROM check_results WHERE status = 'unknown' AND started_at > %d`, since))
 	// Shorter gaps are not stored. This one began earlier.
-	if _, err := s.db.ExecContext(
-		s.t.Context(), `UPDATE checks SET unknown_since_at = unknown_since_at - $1`, schedule.LongGap.Milliseconds(),
-	); err != nil {
+	_, err := s.db.ExecContext(s.t.Context(), `UPDATE checks SET unknown_since_at = unknown_since_at - $1`,
+		schedule.LongGap.Milliseconds())
+	if err != nil {
 		s.t.Fatal(err)
 	}
 	s.replicas[0].uncut()
@@ -307,11 +304,12 @@ func (s *site) cutAllOff() {
 	if n := s.column(`SELECT count(DISTINCT monitor_id)::text FROM checking_gaps`); n[0] != fmt.Sprint(monitors) {
 		s.t.Errorf("%s monitors had a checking gap, expected %d", n[0], monitors)
 	}
-	if failed := s.column(
+	failed := s.column(
 		fmt.Sprintf(
 			`SELECT location || ': ' || reason FROM check_results WHERE status = 'failed' AND started_at > %d`, since,
 		),
-	); len(failed) > 0 {
+	)
+	if len(failed) > 0 {
 		s.t.Errorf("checks failed: %q", failed)
 	}
 	s.incidents(nameOf(1) + " is down")
@@ -326,9 +324,10 @@ func (s *site) fails(target int, since int64) {
 	_ = s.targets[target].Close()
 	s.await("a target that failed is up",
 		fmt.Sprintf(`SELECT state = 'down' FROM monitors WHERE name = '%s'`, nameOf(target)))
-	if from := s.column(
+	from := s.column(
 		fmt.Sprintf(`SELECT DISTINCT location FROM check_results WHERE status = 'failed' AND started_at > %d`, since),
-	); slices.Contains(from, "one") {
+	)
+	if slices.Contains(from, "one") {
 		s.t.Errorf("the replica that is cut off found it, too: %q", from)
 	}
 	s.serve(target)

@@ -111,8 +111,8 @@ func killWhileNotifying(t *testing.T, site *checkedSite, kills int) {
 	for _, c := range s.sink.received(t) {
 		arrived[c.id] = true
 	}
-	if sent := s.count(`SELECT count(*) FROM alert_messages WHERE state = 'sent'`); sent != len(arrived) ||
-		sent != s.count(`SELECT count(*) FROM alert_messages`) {
+	sent := s.count(`SELECT count(*) FROM alert_messages WHERE state = 'sent'`)
+	if sent != len(arrived) || sent != s.count(`SELECT count(*) FROM alert_messages`) {
 		t.Errorf("%d messages were sent, and %d arrived", sent, len(arrived))
 	}
 	if open := s.count(`SELECT count(*) FROM alerts WHERE resolved_at IS NULL`); open != 0 {
@@ -143,8 +143,7 @@ func (s *alertSite) createRule() {
 		},
 	}, nil)
 	s.exec(fmt.Sprintf(`UPDATE alert_rules SET rule = replace(replace(rule, '"repeat":60', '"repeat":%d'), '"after":60',
-		'"after":%d')`,
-		int(alertRepeat.Seconds()), int(alertStep.Seconds())))
+		'"after":%d')`, int(alertRepeat.Seconds()), int(alertStep.Seconds())))
 }
 
 // fail creates jobs that report a failure.
@@ -214,10 +213,11 @@ func (s *alertSite) checkNotified(kills int) (again int) {
 	for _, notified := range byAlert {
 		s.checkSteps(notified)
 	}
-	if opened := s.count(
+	opened := s.count(
 		`SELECT (SELECT count(*) FROM alerts) + (SELECT count(*) FROM monitor_events WHERE routed_at IS NULL
 			AND kind = 'monitor.down')`,
-	); opened != s.down {
+	)
+	if opened != s.down {
 		s.t.Errorf("%d alerts of %d monitors", opened, s.down)
 	}
 	return s.checkCalls(calls, notices, kills)

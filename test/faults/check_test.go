@@ -62,8 +62,8 @@ func (w *environment) checkPings(j *job) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	// The API returns milliseconds.
-	if acked := j.acked.Truncate(time.Millisecond); !j.acked.IsZero() &&
-		(m.Data.LastPingAt == nil || m.Data.LastPingAt.Before(acked)) {
+	acked := j.acked.Truncate(time.Millisecond)
+	if !j.acked.IsZero() && (m.Data.LastPingAt == nil || m.Data.LastPingAt.Before(acked)) {
 		w.t.Errorf("%s: a ping sent at %v was acknowledged; the last recorded ping is from %v", j.name, acked.UTC(),
 			m.Data.LastPingAt)
 	}

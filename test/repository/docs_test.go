@@ -96,8 +96,8 @@ func TestCommentsNameDocumentsThatExist(t *testing.T) {
 func TestAPIHasTheExample(t *testing.T) {
 	_, code, _ := strings.Cut(read(t, "docs/api.md"), "```go\n")
 	code, _, ok := strings.Cut(code, "```")
-	if indented := "\t" + strings.ReplaceAll(strings.TrimSpace(code), "\n", "\n\t"); !ok ||
-		!strings.Contains(read(t, "client/example_test.go"), indented) {
+	indented := "\t" + strings.ReplaceAll(strings.TrimSpace(code), "\n", "\n\t")
+	if !ok || !strings.Contains(read(t, "client/example_test.go"), indented) {
 		t.Errorf("client/example_test.go does not have this code:\n%s", indented)
 	}
 }

@@ -4,17 +4,13 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
-	"strings"
 	"testing"
 )
 
 // TestInitsAreOnOneLine checks that the init of an if or a switch is on one line with the keyword, so that its
-// condition is not behind a closing bracket several lines below. Tests and inits with a function are exempt.
+// condition is not behind a closing bracket several lines below. Inits with a function are exempt.
 func TestInitsAreOnOneLine(t *testing.T) {
 	walkGo(t, func(name string, source []byte) {
-		if strings.HasSuffix(name, "_test.go") {
-			return
-		}
 		files := token.NewFileSet()
 		file, err := parser.ParseFile(files, name, source, parser.SkipObjectResolution)
 		if err != nil {

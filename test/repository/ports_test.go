@@ -102,9 +102,8 @@ func TestNoTestListensOnAFixedPort(t *testing.T) {
 			t.Errorf("the fixed port of %s is not found", name)
 		}
 	}
-	if found := fixedPorts(
-		t, "d.txtar", []byte("serve one\nenv ALLSWELL_LISTEN=:9090\nexec allswell setup-link\n"),
-	); found != nil {
+	found := fixedPorts(t, "d.txtar", []byte("serve one\nenv ALLSWELL_LISTEN=:9090\nexec allswell setup-link\n"))
+	if found != nil {
 		t.Errorf("%v is only named", found)
 	}
 	setup, err := os.ReadFile("test/scripts/scripts_test.go")

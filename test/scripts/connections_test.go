@@ -136,8 +136,7 @@ func (c *closingClients) ping(address, path string) {
 			return
 		}
 		conn.SetDeadline(time.Now().Add(20 * time.Second))
-		_, err = fmt.Fprintf(conn, "POST %s HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n",
-			path)
+		_, err = fmt.Fprintf(conn, "POST %s HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n", path)
 		var res *http.Response
 		if err == nil {
 			res, err = http.ReadResponse(bufio.NewReader(conn), nil)

@@ -94,8 +94,8 @@ func TestProgramThatIgnoresSIGTERMIsKilled(t *testing.T) {
 		_, err := os.Stat(folder)
 		return errors.Is(err, fs.ErrNotExist)
 	})
-	if args, err := exec.Command("ps", "-o", "args=", "-p", fmt.Sprint(pid)).Output(); err == nil &&
-		strings.Contains(string(args), folder) {
+	args, err := exec.Command("ps", "-o", "args=", "-p", fmt.Sprint(pid)).Output()
+	if err == nil && strings.Contains(string(args), folder) {
 		t.Errorf("still running: %s", args)
 	}
 }

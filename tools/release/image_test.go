@@ -125,8 +125,8 @@ func TestImageRuns(t *testing.T) {
 	if !strings.Contains(page, "Example") {
 		t.Errorf("page: %s", page)
 	}
-	if info, err := os.Stat(filepath.Join(root, "data/allswell.db")); err != nil ||
-		info.Sys().(*syscall.Stat_t).Uid != imageUser {
+	info, err := os.Stat(filepath.Join(root, "data/allswell.db"))
+	if err != nil || info.Sys().(*syscall.Stat_t).Uid != imageUser {
 		t.Errorf("the database: %v, %v", info, err)
 	}
 }

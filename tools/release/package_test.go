@@ -80,9 +80,8 @@ func TestRPMPackage(t *testing.T) {
 				t.Errorf("%s of %s: %q, want %q", query, path, got, want)
 			}
 		}
-		if needs := output(
-			t, "rpm", "--query", "--package", "--requires", path,
-		); !strings.Contains(needs, "shadow-utils") {
+		needs := output(t, "rpm", "--query", "--package", "--requires", path)
+		if !strings.Contains(needs, "shadow-utils") {
 			t.Errorf("requires %s", needs)
 		}
 	}

@@ -232,8 +232,8 @@ func TestBombs(t *testing.T) {
 		runtime.ReadMemStats(&before)
 		text, err := b.Decode(limit, goOn)
 		runtime.ReadMemStats(&after)
-		if used := after.TotalAlloc - before.TotalAlloc; err != nil || len(text.UTF8) != limit || !text.Cut ||
-			used > 40<<20 {
+		used := after.TotalAlloc - before.TotalAlloc
+		if err != nil || len(text.UTF8) != limit || !text.Cut || used > 40<<20 {
 			t.Errorf("%s: %d bytes, cut %v, error %v, %d bytes of memory", names, len(text.UTF8), text.Cut, err, used)
 		}
 		asked := 0

@@ -265,7 +265,8 @@ func TestDurationRange(t *testing.T) {
 		"alert rule edit|x|--no-events":         "unknown flag --no-events",
 	} {
 		status, _, stderr := against(t, answer(500, "", "", "{}"), expand(args)...)
-		if line, _, _ := strings.Cut(stderr, "\n"); status != console.ExitUsage ||
+		line, _, _ := strings.Cut(stderr, "\n")
+		if status != console.ExitUsage ||
 			!strings.HasPrefix(line, "allswell: "+want) ||
 			strings.Contains(line, "no-delay") != strings.Contains(want, "no-delay") {
 			t.Errorf("%s: status %d, %s", args, status, stderr)
@@ -769,15 +770,14 @@ func TestUpdatesAreOneRequest(t *testing.T) {
 			`/updates {"components":[{"id":"comp_1","status":"major_outage"}],"impact":"major","message":"Worse."}`,
 	} {
 		got = nil
-		if status, _, stderr := against(t, server, expand(args)...); status != console.ExitDone ||
-			strings.Join(got, ", ") != want {
+		status, _, stderr := against(t, server, expand(args)...)
+		if status != console.ExitDone || strings.Join(got, ", ") != want {
 			t.Errorf("%s: status %d, %q, %s", args, status, got, stderr)
 		}
 	}
 	got = nil
-	if status, _, stderr := against(
-		t, server, "incident", "resolve", id, "--message= ",
-	); status != console.ExitUsage || len(got) != 0 {
+	status, _, stderr := against(t, server, "incident", "resolve", id, "--message= ")
+	if status != console.ExitUsage || len(got) != 0 {
 		t.Errorf("a blank message: status %d, %q, %s", status, got, stderr)
 	}
 }

@@ -13,9 +13,10 @@ import (
 func TestPageDomain(t *testing.T) {
 	domain := ""
 	server := func(w http.ResponseWriter, r *http.Request) {
-		if want := map[string]string{
+		want := map[string]string{
 			"GET": "/api/v1/pages/acme/domain", "POST": "/api/v1/pages/acme/domain/verify",
-		}[r.Method]; r.URL.Path != want {
+		}[r.Method]
+		if r.URL.Path != want {
 			t.Errorf("%s %s", r.Method, r.URL.Path)
 		}
 		io.WriteString(w, `{"data": {`+domain+`}}`)
@@ -58,9 +59,8 @@ func TestPageDomain(t *testing.T) {
 		}
 	}
 	domain = `"domain": "a.example", "status": "pending"`
-	if _, stdout, _ := against(
-		t, server, "page", "domain", "acme", "--json",
-	); !strings.Contains(stdout, `"status": "pending"`) {
+	_, stdout, _ := against(t, server, "page", "domain", "acme", "--json")
+	if !strings.Contains(stdout, `"status": "pending"`) {
 		t.Errorf("--json: %s", stdout)
 	}
 }

@@ -127,9 +127,10 @@ func TestTargetOfEscalation(t *testing.T) {
 				io.WriteString(w, `{"data": [`+list+`], "meta": {"total": 3}}`)
 				return
 			}
-			if id := map[string]string{
+			id := map[string]string{
 				"/api/v1/on-call/ops": "onc_1", "/api/v1/on-call/slug": "onc_3",
-			}[r.URL.Path]; id != "" {
+			}[r.URL.Path]
+			if id != "" {
 				io.WriteString(w, `{"data": {"id":"`+id+`"}}`)
 				return
 			}

@@ -117,8 +117,8 @@ func TestThePageIsChosen(t *testing.T) {
 	} {
 		ws := newWorkspace("acme")
 		status, _, stderr := against(t, ws.ServeHTTP, expand(args)...)
-		if want := "PATCH /api/v1/pages/acme/components/" + mainComponent +
-			` {"status":"degraded"}`; status != console.ExitDone || ws.last != want {
+		want := "PATCH /api/v1/pages/acme/components/" + mainComponent + ` {"status":"degraded"}`
+		if status != console.ExitDone || ws.last != want {
 			t.Errorf("%s: status %d %s, %s", args, status, stderr, ws.last)
 		}
 	}
@@ -193,17 +193,15 @@ func TestShortIDs(t *testing.T) {
 	} {
 		ws := newWorkspace("acme")
 		status, _, stderr := against(t, ws.ServeHTTP, expand(args)...)
-		if got := ws.last +
-			strings.TrimSuffix(strings.TrimPrefix(stderr, "allswell: "), "\n"); got != want ||
-			(status == console.ExitDone) != (stderr == "") {
+		got := ws.last + strings.TrimSuffix(strings.TrimPrefix(stderr, "allswell: "), "\n")
+		if got != want || (status == console.ExitDone) != (stderr == "") {
 			t.Errorf("%s: status %d, %s, want %s", args, status, got, want)
 		}
 	}
 	// A whole id is not looked up.
 	ws := newWorkspace("acme", "beta")
-	if status, _, stderr := against(
-		t, ws.ServeHTTP, "incident", "delete", "--yes", oldIncident,
-	); status != console.ExitDone || ws.gets != 0 {
+	status, _, stderr := against(t, ws.ServeHTTP, "incident", "delete", "--yes", oldIncident)
+	if status != console.ExitDone || ws.gets != 0 {
 		t.Errorf("status %d %s, %d lists were read", status, stderr, ws.gets)
 	}
 }
@@ -254,8 +252,8 @@ func TestDrafts(t *testing.T) {
 		if strings.HasPrefix(args, "incident publish") {
 			got += strings.TrimSpace(stdout)
 		}
-		if got += strings.TrimSuffix(strings.TrimPrefix(stderr, "allswell: "), "\n"); got != want ||
-			(status == console.ExitDone) != (stderr == "") {
+		got += strings.TrimSuffix(strings.TrimPrefix(stderr, "allswell: "), "\n")
+		if got != want || (status == console.ExitDone) != (stderr == "") {
 			t.Errorf("%s: status %d\ngot  %s\nwant %s", args, status, got, want)
 		}
 	}
@@ -360,9 +358,8 @@ func TestTablesFitTheTerminal(t *testing.T) {
 // TestJSONIsExact checks that --json prints the bytes that the server sends, and a list of several parts as one.
 func TestJSONIsExact(t *testing.T) {
 	ws := newWorkspace("acme")
-	if _, stdout, stderr := against(
-		t, ws.ServeHTTP, "incident", "list", "--json",
-	); stdout != "["+strings.Join(ws.lists["/api/v1/pages/acme/incidents"], ",")+"]\n" || stderr != "" {
+	_, stdout, stderr := against(t, ws.ServeHTTP, "incident", "list", "--json")
+	if stdout != "["+strings.Join(ws.lists["/api/v1/pages/acme/incidents"], ",")+"]\n" || stderr != "" {
 		t.Errorf("%s%s", stdout, stderr)
 	}
 	var many []string
@@ -371,26 +368,23 @@ func TestJSONIsExact(t *testing.T) {
 			fmt.Sprintf(`{ "id": "%08x-0000-7000-8000-000000000000","title":"<é\u00e9>" , "n": 1.0 }`, i))
 	}
 	ws.lists["/api/v1/pages/acme/incidents"] = many
-	if _, stdout, stderr := against(
-		t, ws.ServeHTTP, "incident", "list", "--json",
-	); stdout != "["+strings.Join(many, ",")+"]\n" || stderr != "" {
+	_, stdout, stderr = against(t, ws.ServeHTTP, "incident", "list", "--json")
+	if stdout != "["+strings.Join(many, ",")+"]\n" || stderr != "" {
 		t.Errorf("%s%s", stdout, stderr)
 	}
-	if _, stdout, stderr := against(
-		t, ws.ServeHTTP, "incident", "list", "--json", "--limit=2",
-	); stdout != "["+strings.Join(many[:2], ",")+"]\n" || stderr != "… and 248 more (--limit).\n" {
+	_, stdout, stderr = against(t, ws.ServeHTTP, "incident", "list", "--json", "--limit=2")
+	if stdout != "["+strings.Join(many[:2], ",")+"]\n" || stderr != "… and 248 more (--limit).\n" {
 		t.Errorf("%s%s", stdout, stderr)
 	}
 	const object = `{"id":"x","title":"<é\u00e9>" , "n": 1.0 }`
-	if _, stdout, _ := against(
-		t, answer(200, "", "", `{"data": `+object+`}`), "incident", "show", oldIncident, "--json",
-	); stdout != object+"\n" {
+	_, stdout, _ = against(t, answer(200, "", "", `{"data": `+object+`}`), "incident", "show", oldIncident, "--json")
+	if stdout != object+"\n" {
 		t.Errorf("%s", stdout)
 	}
 	const indented = "{\n  \"id\": \"x\",\n  \"title\": \"<é\\u00e9>\",\n  \"n\": 1.0\n}\n"
-	if _, stdout, _ := onTerminal(
-		t, answer(200, "", "", `{"data": `+object+`}`), 80, "", "incident", "show", oldIncident, "--json",
-	); stdout != indented {
+	_, stdout, _ = onTerminal(t, answer(200, "", "", `{"data": `+object+`}`), 80, "", "incident", "show", oldIncident,
+		"--json")
+	if stdout != indented {
 		t.Errorf("%s", stdout)
 	}
 }

@@ -25,18 +25,17 @@ func TestDeleteOverride(t *testing.T) {
 		}
 		_, _ = io.WriteString(w, body)
 	}
-	if status, out, errs := against(t, server, "oncall", "show", "ops"); status != 0 ||
-		!strings.Contains(out, "Bob (override ovr_1)") {
+	status, out, errs := against(t, server, "oncall", "show", "ops")
+	if status != 0 || !strings.Contains(out, "Bob (override ovr_1)") {
 		t.Errorf("%d %s%s", status, out, errs)
 	}
 	for _, args := range []string{"--delete=ovr_3", "--delete=ovr_1 --for=1h", "--participant=Bob"} {
-		if status, _, errs := against(
-			t, server, append([]string{"oncall", "override", "ops"}, strings.Fields(args)...)...,
-		); status == 0 || errs == "" || changed != "" {
+		status, _, errs := against(t, server, append([]string{"oncall", "override", "ops"}, strings.Fields(args)...)...)
+		if status == 0 || errs == "" || changed != "" {
 			t.Errorf("%s: %d %s%s", args, status, errs, changed)
 		}
 	}
-	status, out, errs := against(t, server, "oncall", "override", "ops", "--delete=ovr_1")
+	status, out, errs = against(t, server, "oncall", "override", "ops", "--delete=ovr_1")
 	if status != 0 || !strings.Contains(out, "Deleted the override ovr_1.") || strings.Contains(changed, "ovr_1") ||
 		!strings.Contains(changed, "ovr_2") {
 		t.Errorf("%d %s%s %s", status, out, errs, changed)

@@ -124,15 +124,12 @@ func TestComponentsAreFoundBySlug(t *testing.T) {
 			io.WriteString(w, `{"data": [], "meta": {"total": 0}}`)
 		}
 	}
-	if status, _, stderr := against(
-		t, server, "component", "delete", "--yes", "--page=acme", "api",
-	); status != console.ExitDone ||
-		last != "DELETE /api/v1/pages/acme/components/comp_1" {
+	status, _, stderr := against(t, server, "component", "delete", "--yes", "--page=acme", "api")
+	if status != console.ExitDone || last != "DELETE /api/v1/pages/acme/components/comp_1" {
 		t.Errorf("status %d %s, %s", status, stderr, last)
 	}
-	if status, _, stderr := against(
-		t, server, "component", "delete", "--page=acme", "web",
-	); status != console.ExitFailed {
+	status, _, stderr = against(t, server, "component", "delete", "--page=acme", "web")
+	if status != console.ExitFailed {
 		t.Errorf("status %d %s, %s", status, stderr, last)
 	}
 }
@@ -179,8 +176,8 @@ func TestPageThatExists(t *testing.T) {
 		"the page acme exists already":  {"page", "create", "--name=Acme"},
 		"slug: has already been taken.": {"page", "create", "--name=Acme", "--slug=acme"},
 	} {
-		if status, _, stderr := against(t, taken, args...); status == console.ExitDone ||
-			!strings.Contains(stderr, says) {
+		status, _, stderr := against(t, taken, args...)
+		if status == console.ExitDone || !strings.Contains(stderr, says) {
 			t.Errorf("%v: status %d, %q, want %q", args, status, stderr, says)
 		}
 	}

@@ -102,8 +102,9 @@ func TestPutSaysWhatIsKept(t *testing.T) {
 			t.Errorf("%s put: %s", noun, puts[noun].Help)
 		}
 	}
-	if got, want := flagOfCommand(puts["component"], "group").Help,
-		"Id, name or slug of the group on the same page. By default kept; '' removes it; of a new one, no group."; got != want {
+	got, want := flagOfCommand(puts["component"], "group").Help,
+		"Id, name or slug of the group on the same page. By default kept; '' removes it; of a new one, no group."
+	if got != want {
 		t.Errorf("--group: %s", got)
 	}
 }
@@ -117,8 +118,8 @@ func TestPutRemovesTheGroup(t *testing.T) {
 		sent = append(sent, strings.TrimSpace(r.Method+" "+canonical(body)))
 		fmt.Fprint(w, `{"data": {"name": "API"}}`)
 	}, expand("component put|api|--page=acme|--name=API|--group=")...)
-	if want := []string{"GET", `PUT {"group":"","name":"API"}`}; status != console.ExitDone ||
-		!slices.Equal(sent, want) {
+	want := []string{"GET", `PUT {"group":"","name":"API"}`}
+	if status != console.ExitDone || !slices.Equal(sent, want) {
 		t.Errorf("status %d, %s, sent %q", status, stderr, sent)
 	}
 }

@@ -75,8 +75,8 @@ func TestPutsOfEveryResource(t *testing.T) {
 			w.WriteHeader(http.StatusCreated)
 			fmt.Fprint(w, `{"data": {"name": "N"}}`)
 		}, expand(args)...)
-		if got := strings.Join(asked, ", "); status != console.ExitDone || got != want ||
-			!strings.HasPrefix(stdout, "Created the ") {
+		got := strings.Join(asked, ", ")
+		if status != console.ExitDone || got != want || !strings.HasPrefix(stdout, "Created the ") {
 			t.Errorf("%s: status %d, requested %s, printed %q; want %s", args, status, got, stdout+stderr, want)
 		}
 	}

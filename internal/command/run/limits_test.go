@@ -55,8 +55,8 @@ func TestWarningsHideTheToken(t *testing.T) {
 		r := newReporter(&target{token: token}, "")
 		r.lost, r.refused = lost, refused
 		close(r.begun)
-		if text := r.warning(); !strings.Contains(text, "spool") || !strings.Contains(text, "is refused") ||
-			strings.Contains(text, token) {
+		text := r.warning()
+		if !strings.Contains(text, "spool") || !strings.Contains(text, "is refused") || strings.Contains(text, token) {
 			t.Errorf("%d are lost: %q", lost, text)
 		}
 	}

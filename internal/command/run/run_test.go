@@ -329,9 +329,8 @@ func TestRunBySlug(t *testing.T) {
 	w.api.Must(t, "PATCH", "/api/v1/monitors/"+w.id, map[string]any{"page": "acme"}, nil)
 	var key binary.Data[struct{ Key string }]
 	w.api.Must(t, "PATCH", "/api/v1/pages/acme/ping-key", map[string]any{"access": "ping_only"}, &key)
-	if status, _, errs := w.run(
-		nil, "--monitor", w.server.URL+"/api/v1/heartbeat/"+key.Data.Key+"/nightly", "--", "true",
-	); status != 0 || errs != "" {
+	status, _, errs := w.run(nil, "--monitor", w.server.URL+"/api/v1/heartbeat/"+key.Data.Key+"/nightly", "--", "true")
+	if status != 0 || errs != "" {
 		t.Error(status, errs)
 	}
 	if list, _, _ := w.signals(); list != "start success(0)" {

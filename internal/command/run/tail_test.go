@@ -60,9 +60,8 @@ func TestSpool(t *testing.T) {
 	var adding sync.WaitGroup
 	for i := range 20 {
 		adding.Go(func() {
-			if err := s.add(
-				entry{RunID: fmt.Sprint(i), Kind: client.SignalFail, Output: []byte("output\n")},
-			); err != nil {
+			err := s.add(entry{RunID: fmt.Sprint(i), Kind: client.SignalFail, Output: []byte("output\n")})
+			if err != nil {
 				t.Error(err)
 			}
 		})

@@ -36,8 +36,8 @@ func TestCompose(t *testing.T) {
 			continue
 		}
 		begun := append(waiting, Notice{Kind: NoticeOpened})
-		if chosen, thread, own = Compose(begun, c.follows); len(chosen) != 1 || chosen[0].Kind != NoticeOpened ||
-			thread != "" || !own {
+		chosen, thread, own = Compose(begun, c.follows)
+		if len(chosen) != 1 || chosen[0].Kind != NoticeOpened || thread != "" || !own {
 			t.Errorf("%d threads and a new alert: %+v, thread %q, own %v", c.threads, chosen, thread, own)
 		}
 	}

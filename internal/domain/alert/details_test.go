@@ -54,8 +54,8 @@ func TestReasonOfMessage(t *testing.T) {
 			t.Errorf("%v, ended because %q: %q, want %q", c.kinds, c.endReason, lines, c.want)
 		}
 		several, _ := Message{Items: []Item{item, item}, At: opened}.Lines()
-		if said := strings.TrimSuffix(c.want, "."); said != "" &&
-			!strings.Contains(strings.ToLower(several[0]), strings.ToLower(said)) {
+		said := strings.TrimSuffix(c.want, ".")
+		if said != "" && !strings.Contains(strings.ToLower(several[0]), strings.ToLower(said)) {
 			t.Errorf("%v of several, ended because %q: %q", c.kinds, c.endReason, several)
 		}
 	}

@@ -87,8 +87,8 @@ func TestAdvanceAtEdges(t *testing.T) {
 	if got := r.Advance(p, a, p.DueAt, p.DueAt); got.Kind != NoticeOpened || got.Held != "" {
 		t.Errorf("a silence that ends now: %+v", got)
 	}
-	if got := r.Advance(p, a, p.DueAt.Add(1), p.DueAt); got.Kind != "" || got.Held != HeldBySilence ||
-		!got.Next.DueAt.Equal(p.DueAt.Add(1)) {
+	got := r.Advance(p, a, p.DueAt.Add(1), p.DueAt)
+	if got.Kind != "" || got.Held != HeldBySilence || !got.Next.DueAt.Equal(p.DueAt.Add(1)) {
 		t.Errorf("a silence that lasts: %+v", got)
 	}
 	a.AcknowledgedAt = at
@@ -136,9 +136,8 @@ func TestSubjectsOfSummaries(t *testing.T) {
 			} else {
 				want = "When " + want + ", notify Phone."
 			}
-			if got := (Rule{Filter: filter, Target: Target{ChannelIDs: []string{"chn_1"}}}).Summarize(
-				names,
-			); got != want {
+			got := (Rule{Filter: filter, Target: Target{ChannelIDs: []string{"chn_1"}}}).Summarize(names)
+			if got != want {
 				t.Errorf("%s: %s, want %s", c.event, got, want)
 			}
 		}
@@ -159,8 +158,8 @@ func TestLimitsOfTemplates(t *testing.T) {
 		`{{join (index .Alerts 0).Tags "1234567890"}}`: "prod",
 		strings.Repeat("🦊", 130):                       strings.Repeat("🦊", 130),
 	} {
-		if w, err := (Channel{Templates: Templates{TextTemplate: text}}).Words(exampleMessage()); err != nil ||
-			w.Text != want {
+		w, err := (Channel{Templates: Templates{TextTemplate: text}}).Words(exampleMessage())
+		if err != nil || w.Text != want {
 			t.Errorf("%s: %q, %v", text, w.Text, err)
 		}
 	}

@@ -61,8 +61,8 @@ func TestEndOfHolds(t *testing.T) {
 	a := Alert{ID: "alt_1", OpenedAt: now, Subject: Subject{Event: MonitorDown}}
 	until := now.Add(time.Hour)
 	for holds, want := range map[int]time.Time{maxQuietHolds - 1: until, maxQuietHolds: {}} {
-		if got := r.Advance(Progress{DueAt: now, Holds: holds}, a, until, now); got.Held != HeldBySilence ||
-			!got.Next.DueAt.Equal(want) {
+		got := r.Advance(Progress{DueAt: now, Holds: holds}, a, until, now)
+		if got.Held != HeldBySilence || !got.Next.DueAt.Equal(want) {
 			t.Errorf("after %d holds: %+v", holds, got)
 		}
 	}

@@ -96,7 +96,8 @@ func TestHeadlines(t *testing.T) {
 	}
 	down.Reason, slow.Reason = "timeout", "took 2 s."
 	lines, more := Message{Items: []Item{down, over, slow}, At: t0}.Lines()
-	if got := strings.Join(lines, "|"); more != 0 ||
+	got := strings.Join(lines, "|")
+	if more != 0 ||
 		got != "Shop is down: timeout|Blog is up again after 10 minutes|Acknowledged by Ann: Docs is slow: took 2 s." {
 		t.Errorf("%q and %d more", got, more)
 	}
@@ -131,8 +132,8 @@ func TestItems(t *testing.T) {
 		var got []string
 		for _, i := range NewItems(order, alerts) {
 			got = append(got, i.Name)
-			if slices.Sort(i.Kinds); !slices.Equal(i.Kinds, []NoticeKind{NoticeOpened, NoticeRepeated}) ||
-				i.ID != "alt_"+i.Name {
+			slices.Sort(i.Kinds)
+			if !slices.Equal(i.Kinds, []NoticeKind{NoticeOpened, NoticeRepeated}) || i.ID != "alt_"+i.Name {
 				t.Errorf("%+v", i)
 			}
 		}
@@ -201,8 +202,8 @@ func TestThreads(t *testing.T) {
 	for _, i := range m.Current().Items {
 		kinds = append(kinds, i.Kinds...)
 	}
-	if want := []NoticeKind{NoticeAcknowledged, NoticeOpened, NoticeResolved}; !slices.Equal(kinds, want) ||
-		m.Current().Words.Title != "T" {
+	want := []NoticeKind{NoticeAcknowledged, NoticeOpened, NoticeResolved}
+	if !slices.Equal(kinds, want) || m.Current().Words.Title != "T" {
 		t.Errorf("%v, want %v of %+v", kinds, want, m.Current())
 	}
 	m.Items = []Item{itemOf("Test", ChannelTest, NoticeOpened)}
@@ -244,8 +245,8 @@ func TestTemplateFields(t *testing.T) {
 		`{{join .Tags ", "}}|{{.OpenedAt}}|{{.ResolvedAt}}|{{.Lasted}}`
 	makes := func(template, want string) {
 		t.Helper()
-		if w, err := (Channel{Name: "Ops", Templates: Templates{TextTemplate: template}}).Words(m); err != nil ||
-			w.Text != want {
+		w, err := (Channel{Name: "Ops", Templates: Templates{TextTemplate: template}}).Words(m)
+		if err != nil || w.Text != want {
 			t.Errorf("%q, want %q: %v", w.Text, want, err)
 		}
 	}

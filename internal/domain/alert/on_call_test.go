@@ -16,7 +16,8 @@ func TestOverrideWithoutParticipant(t *testing.T) {
 		Overrides:    []Override{{ID: "ovr_1", Participant: "Bob", StartsAt: at, EndsAt: at.Add(time.Hour)}},
 	}
 	before := o.Overrides
-	if err := problemsOf(o, at, before); err == nil ||
+	err := problemsOf(o, at, before)
+	if err == nil ||
 		!strings.Contains(err.Error(), `"Bob" has an override until 2026-11-21 10:00 +01:00; delete it first.`) {
 		t.Errorf("%v", err)
 	}
@@ -34,8 +35,8 @@ func TestOverrideWithoutParticipant(t *testing.T) {
 		change(&v)
 		changed := o
 		changed.Overrides = []Override{v}
-		if err := problemsOf(changed, at, before); err == nil ||
-			!strings.Contains(err.Error(), "must name a participant") {
+		err := problemsOf(changed, at, before)
+		if err == nil || !strings.Contains(err.Error(), "must name a participant") {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
@@ -65,8 +66,8 @@ func TestTimesOfOverrides(t *testing.T) {
 		{"later", override(five.Add(time.Second), five.Add(time.Hour)), "at most 5 years ahead"},
 	} {
 		o.Overrides = []Override{tt.given}
-		if err := problemsOf(o, now, nil); (err == nil) != (tt.want == "") ||
-			err != nil && !strings.Contains(err.Error(), tt.want) {
+		err := problemsOf(o, now, nil)
+		if (err == nil) != (tt.want == "") || err != nil && !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s: %v", tt.what, err)
 		}
 		if err := problemsOf(o, now, o.Overrides); err != nil {

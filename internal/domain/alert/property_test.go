@@ -60,8 +60,8 @@ func TestQuietHoursByTheClock(t *testing.T) {
 		if clockChanged(at, zone) && (clock < 5*60 || q.From < 5*60 || q.Until < 5*60) {
 			continue
 		}
-		if end, got := q.EndAfter(at); got != quiet ||
-			got && (end.In(zone).Hour()*60+end.In(zone).Minute() != int(q.Until) || !end.After(at)) {
+		end, got := q.EndAfter(at)
+		if got != quiet || got && (end.In(zone).Hour()*60+end.In(zone).Minute() != int(q.Until) || !end.After(at)) {
 			t.Fatalf("%+v at %s: %v until %s, want %v", q, local, got, end.In(zone), quiet)
 		}
 	}

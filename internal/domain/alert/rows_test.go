@@ -70,9 +70,10 @@ func TestStates(t *testing.T) {
 		acknowledged, resolved time.Time
 		want                   State
 	}{{want: Open}, {t0, time.Time{}, Acknowledged}, {time.Time{}, t0, Resolved}, {t0, t0, Resolved}} {
-		if got := (Alert{
+		got := (Alert{
 			AcknowledgedAt: c.acknowledged, ResolvedAt: c.resolved,
-		}).State(); got != c.want || !slices.Contains(States, got) {
+		}).State()
+		if got != c.want || !slices.Contains(States, got) {
 			t.Errorf("%s, want %s of %v", got, c.want, States)
 		}
 	}
@@ -90,7 +91,8 @@ func TestStates(t *testing.T) {
 		{2 * time.Minute, later, t0.Add(2 * time.Minute), HeldByDelay},
 	} {
 		p := Rule{ID: "rul_1", Delay: c.delay}.Begin(a, c.notifyAt)
-		if got := p.Waits(a); got != c.want ||
+		got := p.Waits(a)
+		if got != c.want ||
 			p != (Progress{AlertID: "alt_1", RuleID: "rul_1", DueAt: c.due, Flapping: c.want == HeldByFlapping}) {
 			t.Errorf("delay %s, at the earliest at %s: %q, %+v", c.delay, c.notifyAt, got, p)
 		}
@@ -231,8 +233,8 @@ func TestRecipients(t *testing.T) {
 func TestSecretsOfChannels(t *testing.T) {
 	for kind, name := range LateSecrets {
 		config := json.RawMessage(`{"` + name + `":"https://a.example/","x":1}`)
-		if shown, plain := SplitConfig(kind, config); string(shown) != `{"x":1}` || len(plain) != 1 ||
-			string(plain[name]) != `"https://a.example/"` {
+		shown, plain := SplitConfig(kind, config)
+		if string(shown) != `{"x":1}` || len(plain) != 1 || string(plain[name]) != `"https://a.example/"` {
 			t.Errorf("%s: %s and %s", kind, shown, plain)
 		}
 		for _, same := range []string{`{"x":1}`, `[]`} {
@@ -277,9 +279,8 @@ func TestAuditOfChanges(t *testing.T) {
 			t.Errorf("%T is of the kind %q", object.value, before.Kind)
 		}
 		changeFields(reflect.ValueOf(object.value).Elem(), func(field string) {
-			if same := reflect.DeepEqual(
-				object.value.AuditObject(), before,
-			); same != slices.Contains(object.ignored, field) {
+			same := reflect.DeepEqual(object.value.AuditObject(), before)
+			if same != slices.Contains(object.ignored, field) {
 				t.Errorf("%s of %T: the audit log does not see the change: %v", field, object.value, same)
 			}
 		})
@@ -303,8 +304,8 @@ func TestNamesInTheAudit(t *testing.T) {
 			t.Errorf("the title of a silence is %q, want %q", got, want)
 		}
 	}
-	if h := (Health{Reason: "refused"}); !h.TestFailed() || (Health{}).TestFailed() ||
-		(Health{Reason: "refused", FailingSince: t0}).TestFailed() {
+	h := (Health{Reason: "refused"})
+	if !h.TestFailed() || (Health{}).TestFailed() || (Health{Reason: "refused", FailingSince: t0}).TestFailed() {
 		t.Error("a test failed if there is a reason, and the channel is not failing")
 	}
 }

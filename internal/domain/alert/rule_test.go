@@ -229,8 +229,8 @@ func TestBriefAlert(t *testing.T) {
 	} {
 		r := Rule{Enabled: true, Target: Target{ChannelIDs: []string{"a"}}, Delay: c.delay, Repeat: time.Minute}
 		p := r.Begin(a, c.notifyAt)
-		if got := r.Advance(p, a, time.Time{}, p.DueAt.Add(time.Minute)); got.Kind != c.want ||
-			!got.Next.DueAt.IsZero() {
+		got := r.Advance(p, a, time.Time{}, p.DueAt.Add(time.Minute))
+		if got.Kind != c.want || !got.Next.DueAt.IsZero() {
 			t.Errorf("%s: %+v", c.name, got)
 		}
 	}
@@ -254,8 +254,8 @@ func TestSilencedUntil(t *testing.T) {
 		{[]Silence{hours(2, 4), hours(0, 2), hours(5, 6)}, 4}, {[]Silence{other}, 0},
 	} {
 		got := SilencedUntil(c.all, s, t0)
-		if want := t0.Add(time.Duration(c.want) * time.Hour); c.want == 0 && !got.IsZero() ||
-			c.want != 0 && !got.Equal(want) {
+		want := t0.Add(time.Duration(c.want) * time.Hour)
+		if c.want == 0 && !got.IsZero() || c.want != 0 && !got.Equal(want) {
 			t.Errorf("%+v: %s, want %s", c.all, got, want)
 		}
 	}

@@ -17,14 +17,14 @@ func TestEndOfFlapping(t *testing.T) {
 		open := Alert{ID: "alt_1", OpenedAt: opened, Subject: Subject{Event: MonitorDown}}
 		over := open
 		over.ResolvedAt = opened.Add(time.Minute)
-		if got := r.Advance(r.Begin(over, later), over, time.Time{}, later); got.Kind != NoticeOpened ||
-			!got.Next.DueAt.IsZero() {
+		got := r.Advance(r.Begin(over, later), over, time.Time{}, later)
+		if got.Kind != NoticeOpened || !got.Next.DueAt.IsZero() {
 			t.Errorf("the first message after the end: %+v", got)
 		}
 		first := r.Advance(r.Begin(open, later), open, time.Time{}, later)
 		over.ResolvedAt = later.Add(time.Minute)
-		if got := r.Advance(first.Next, over, time.Time{}, first.Next.DueAt); first.Next.DueAt.IsZero() ||
-			got.Kind != "" || !got.Next.DueAt.IsZero() {
+		got = r.Advance(first.Next, over, time.Time{}, first.Next.DueAt)
+		if first.Next.DueAt.IsZero() || got.Kind != "" || !got.Next.DueAt.IsZero() {
 			t.Errorf("a later step after the end: %+v", got)
 		}
 	}

@@ -117,8 +117,8 @@ func TestTemplateOfTheDocumentation(t *testing.T) {
 		t.Fatal("there is no template")
 	}
 	c, m := Channel{Name: "Ops", Templates: Templates{TextTemplate: template}}, exampleMessage()
-	if w, err := c.Words(m); err != nil ||
-		w.Text != "Nightly backup: connection refused (prod)\nShop: connection refused (prod)" {
+	w, err := c.Words(m)
+	if err != nil || w.Text != "Nightly backup: connection refused (prod)\nShop: connection refused (prod)" {
 		t.Errorf("open: %q, %v", w.Text, err)
 	}
 	m.Items, m.Thread.Open = m.Items[1:], 0

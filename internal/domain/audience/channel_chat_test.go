@@ -76,9 +76,10 @@ func TestChatSignUps(t *testing.T) {
 		"https://127.0.0.1/services/T000/B000/abcdefgh":           false,
 		"ada@example.com": false, "": false,
 	} {
-		if _, err := (audience.NewSubscriber{
+		_, err := (audience.NewSubscriber{
 			Channel: audience.ChannelSlack, Target: target,
-		}).CheckSignUp(); (err == nil) != good {
+		}).CheckSignUp()
+		if (err == nil) != good {
 			t.Errorf("%q: %v", target, err)
 		}
 	}
@@ -86,9 +87,10 @@ func TestChatSignUps(t *testing.T) {
 		"https://chat.example.com/hooks/a": true, "https://localhost/hooks/a": false,
 		"https://10.0.0.1/hooks/a": false,
 	} {
-		if _, err := (audience.NewSubscriber{
+		_, err := (audience.NewSubscriber{
 			Channel: audience.ChannelMattermost, Target: target,
-		}).CheckSignUp(); (err == nil) != good {
+		}).CheckSignUp()
+		if (err == nil) != good {
 			t.Errorf("%q: %v", target, err)
 		}
 	}

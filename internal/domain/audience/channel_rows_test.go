@@ -231,9 +231,8 @@ func TestServicesOfChannels(t *testing.T) {
 	if got := Channel("fax").Host("https://a.example"); got != "" {
 		t.Errorf("the host of an unknown channel is %q", got)
 	}
-	if got := ChannelPush.Host(
-		PushTarget{Endpoint: "https://fcm.googleapis.com/a"}.String(),
-	); got != "fcm.googleapis.com" {
+	got := ChannelPush.Host(PushTarget{Endpoint: "https://fcm.googleapis.com/a"}.String())
+	if got != "fcm.googleapis.com" {
 		t.Errorf("the host of a browser is %q", got)
 	}
 }

@@ -75,20 +75,21 @@ func TestRulesOfSMS(t *testing.T) {
 // TestPhonesInImports checks lines with phone numbers, also as an export writes them.
 func TestPhonesInImports(t *testing.T) {
 	var out strings.Builder
-	if err := kernel.WriteCSV(
+	err := kernel.WriteCSV(
 		&out,
 		[][]string{
 			{"target", "channel"}, {"+4915112345678", "sms"}, {"0049 151 12345678", "sms"}, {"015112345678", "SMS"},
 		},
-	); err != nil {
+	)
+	if err != nil {
 		t.Fatal(err)
 	}
 	lines, err := audience.SubscriberImport{CSV: out.String(), Consent: "a form"}.Check()
 	if err != nil || len(lines) != 3 {
 		t.Fatalf("%v, %v", lines, err)
 	}
-	if l := lines[0]; l.Result != audience.ImportAdded || l.Address != "+4915112345678" ||
-		l.Channel != audience.ChannelSMS {
+	l := lines[0]
+	if l.Result != audience.ImportAdded || l.Address != "+4915112345678" || l.Channel != audience.ChannelSMS {
 		t.Errorf("%+v", l)
 	}
 	if l := lines[1]; l.Result != audience.ImportSubscribed {

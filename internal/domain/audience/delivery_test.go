@@ -35,9 +35,8 @@ func TestNotificationTime(t *testing.T) {
 		{"a clock that was a day ahead", []int{0, 1440}, 10, 10},
 		{"an hour that ends with the series", []int{0, 60}, 61, 120},
 	} {
-		if got := audience.NotificationTime(
-			minutes(c.earlier...), domaintest.At(time.Duration(c.happened)*time.Minute),
-		); !got.Equal(domaintest.At(time.Duration(c.want) * time.Minute)) {
+		got := audience.NotificationTime(minutes(c.earlier...), domaintest.At(time.Duration(c.happened)*time.Minute))
+		if !got.Equal(domaintest.At(time.Duration(c.want) * time.Minute)) {
 			t.Errorf("%s: at %v, want %d min", c.name, got.Sub(domaintest.Epoch), c.want)
 		}
 	}
@@ -237,9 +236,8 @@ func TestPlanContinuesTheBackOff(t *testing.T) {
 		{"another collapse key", audience.ChannelEmail, []func(*audience.Delivery){tried(1, "a"), tried(4, "b")}, 1},
 		{"a webhook", audience.ChannelWebhook, []func(*audience.Delivery){tried(1, "a"), tried(4, "a")}, 1},
 	} {
-		if plan := audience.PlanDeliveries(
-			deliveries(c.channel, c.open...), domaintest.Epoch,
-		); plan.Attempts != c.want {
+		plan := audience.PlanDeliveries(deliveries(c.channel, c.open...), domaintest.Epoch)
+		if plan.Attempts != c.want {
 			t.Errorf("%s: %d attempts, want %d", c.name, plan.Attempts, c.want)
 		}
 	}
@@ -284,8 +282,8 @@ func TestPlanDeliveriesInvariants(t *testing.T) {
 			t.Fatalf("one is being sent, and the plan is %+v", plan)
 		}
 		oldest := slices.IndexFunc(open, func(d audience.Delivery) bool { return !hasExpired(d) && !isHeld(d) })
-		if due := !busy && oldest >= 0 &&
-			!open[oldest].NextAttemptAt.After(domaintest.Epoch); due != (plan.Claim >= 0) {
+		due := !busy && oldest >= 0 && !open[oldest].NextAttemptAt.After(domaintest.Epoch)
+		if due != (plan.Claim >= 0) {
 			t.Fatalf("the oldest is %d, due: %t, and the plan is %+v", oldest, due, plan)
 		}
 		if plan.Claim < 0 {

@@ -125,8 +125,8 @@ func TestReasonsOfImports(t *testing.T) {
 	if got := []rune(lines[9].Target); len(got) != kernel.MaxEmailLength+1 || lines[6].Target != "…" {
 		t.Errorf("targets %q and %q", lines[9].Target, lines[6].Target)
 	}
-	if added := report.Count(audience.ImportAdded); added != 3 || report.Count(audience.ImportSubscribed) != 1 ||
-		report.Count(audience.ImportInvalid) != 6 {
+	added := report.Count(audience.ImportAdded)
+	if added != 3 || report.Count(audience.ImportSubscribed) != 1 || report.Count(audience.ImportInvalid) != 6 {
 		t.Errorf("%d are added: %+v", added, report)
 	}
 	fields := report.AuditObject().Fields

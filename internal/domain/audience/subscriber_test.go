@@ -112,8 +112,8 @@ func TestChosenComponents(t *testing.T) {
 		t.Errorf("%d components, each twice: %v", audience.MaxChosenComponents, err)
 	}
 	n.Components, n.Target = append(n.Components, "one more"), "nobody"
-	if _, err := n.Check(); err == nil || !strings.Contains(err.Error(), "e-mail address") ||
-		!strings.Contains(err.Error(), "At most 200") {
+	_, err = n.Check()
+	if err == nil || !strings.Contains(err.Error(), "e-mail address") || !strings.Contains(err.Error(), "At most 200") {
 		t.Errorf("too many for a bad address: %v, want both rejected", err)
 	}
 }
@@ -262,8 +262,8 @@ func TestSecretsOverlap(t *testing.T) {
 	if a == b || !strings.HasPrefix(a, "whsec_") || len(a) != len("whsec_")+32 {
 		t.Errorf("secrets %q, %q", a, b)
 	}
-	if key := audience.NewSubscriberKey(); !audience.ValidSubscriberKey(key) || audience.ValidSubscriberKey(key[1:]) ||
-		key == audience.NewSubscriberKey() {
+	key := audience.NewSubscriberKey()
+	if !audience.ValidSubscriberKey(key) || audience.ValidSubscriberKey(key[1:]) || key == audience.NewSubscriberKey() {
 		t.Errorf("key %q", key)
 	}
 }

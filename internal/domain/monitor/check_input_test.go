@@ -49,8 +49,8 @@ func TestFieldsOfHeartbeatsOfACheck(t *testing.T) {
 		}
 		created := monitor.MonitorConfig{Type: "http", Name: "Shop", Interval: time.Minute}
 		set(&created)
-		if got := refusedFields(domaintest.MonitorRefusal(monitor.MonitorOf(created))); got != "["+field+"]" &&
-			field != "type" && field != "schedule" {
+		got := refusedFields(domaintest.MonitorRefusal(monitor.MonitorOf(created)))
+		if got != "["+field+"]" && field != "type" && field != "schedule" {
 			t.Errorf("%s of a new check: %s", field, got)
 		}
 	}
@@ -130,9 +130,8 @@ func TestSecretsOfAChange(t *testing.T) {
 			}) {
 			t.Errorf("%s: fields %v, secrets %s, %v", name, got.SecretFields, got.Secrets, err)
 		}
-		if same := maps.Equal(
-			stringsOf(change.want), stringsOf(c.Secrets),
-		); (kernel.EntityTag(resource.Monitor.Audited(m)) == before) != same {
+		same := maps.Equal(stringsOf(change.want), stringsOf(c.Secrets))
+		if (kernel.EntityTag(resource.Monitor.Audited(m)) == before) != same {
 			t.Errorf("%s: the entity tag changes: %t", name, kernel.EntityTag(resource.Monitor.Audited(m)) != before)
 		}
 	}

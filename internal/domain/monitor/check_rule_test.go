@@ -123,9 +123,8 @@ func TestFailuresBelowAParentCountAnewAfterIt(t *testing.T) {
 		t.Errorf("%d failures are counted", m.ConsecutiveFailures)
 	}
 	m.CheckState.Round = monitor.CheckRound{}
-	if m.ApplyCheckResult(
-		monitor.CheckResult{Status: monitor.CheckOK}, view,
-	); m.ConsecutiveFailures != 0 || m.FailuresSuppressed {
+	m.ApplyCheckResult(monitor.CheckResult{Status: monitor.CheckOK}, view)
+	if m.ConsecutiveFailures != 0 || m.FailuresSuppressed {
 		t.Errorf("after a good result: %+v", m)
 	}
 	fail()
@@ -259,8 +258,8 @@ func TestCheckChange(t *testing.T) {
 	} {
 		got := m
 		resource.ChangeMonitor(&got, c.change, domaintest.At(0))
-		if restarted := got.ConsecutiveFailures == 0 && got.CheckState.SlowSince.IsZero(); restarted != c.restart ||
-			fmt.Sprint(got.Check.SecretFields) != c.fields {
+		restarted := got.ConsecutiveFailures == 0 && got.CheckState.SlowSince.IsZero()
+		if restarted != c.restart || fmt.Sprint(got.Check.SecretFields) != c.fields {
 			t.Errorf("%s: %+v", name, got)
 		}
 	}
@@ -342,8 +341,8 @@ func TestLimitsOfChecks(t *testing.T) {
 			}, domaintest.At(0)),
 		} {
 			var bad *kernel.ValidationError
-			if refused := errors.As(err, &bad); refused == c.ok ||
-				refused && (len(bad.Messages()) != 1 || !bad.Has(c.field)) {
+			refused := errors.As(err, &bad)
+			if refused == c.ok || refused && (len(bad.Messages()) != 1 || !bad.Has(c.field)) {
 				t.Errorf("%s of %s, %s every %s: %v", c.field, way, spec.Timeout, c.interval, err)
 			}
 		}
@@ -358,8 +357,8 @@ func TestSizeOfChecks(t *testing.T) {
 			Secrets: map[string]json.RawMessage{"password": json.RawMessage(`"` + strings.Repeat("x", size) + `"`)},
 		}}
 		var bad *kernel.ValidationError
-		if err := domaintest.MonitorRefusal(monitor.MonitorOf(n)); errors.As(err, &bad) != tooLarge ||
-			tooLarge && !bad.Has("type") {
+		err := domaintest.MonitorRefusal(monitor.MonitorOf(n))
+		if errors.As(err, &bad) != tooLarge || tooLarge && !bad.Has("type") {
 			t.Errorf("a secret of %d bytes: %v", size, err)
 		}
 	}
@@ -548,8 +547,8 @@ func TestEverySettingOfAChecksEntityTag(t *testing.T) {
 // TestCausesOfGapsHaveWords checks that each cause is named, and none where it is not known.
 func TestCausesOfGapsHaveWords(t *testing.T) {
 	for _, cause := range append(monitor.GapCauses, "") {
-		if got := (monitor.CheckingGap{Cause: cause}).Text(); (got == "") != (cause == "") ||
-			strings.Contains(got, "late") != (cause == monitor.GapLateChecks) {
+		got := (monitor.CheckingGap{Cause: cause}).Text()
+		if (got == "") != (cause == "") || strings.Contains(got, "late") != (cause == monitor.GapLateChecks) {
 			t.Errorf("%s: %q", cause, got)
 		}
 	}

@@ -45,8 +45,8 @@ func TestLimitsOfConditions(t *testing.T) {
 			Name: "Backup", Interval: time.Hour, MaxRuntime: c.longest, RunConditions: c.given,
 		}))
 		var bad *kernel.ValidationError
-		if refused := errors.As(err, &bad); refused == c.ok ||
-			refused && (len(bad.Messages()) != 1 || !bad.Has(c.field)) {
+		refused := errors.As(err, &bad)
+		if refused == c.ok || refused && (len(bad.Messages()) != 1 || !bad.Has(c.field)) {
 			t.Errorf("%s of %+v: %v", c.field, c.given, err)
 		}
 	}
@@ -370,9 +370,8 @@ func TestEveryEnd(t *testing.T) {
 			t.Errorf("%s: %q, want %q", name, got, c.want)
 		}
 	}
-	if got := describeVerdict(
-		monitor.Monitor{}.EvaluateOverdue(run(time.Minute)),
-	); got != "max_runtime of r: A run did not end within 1 hour." {
+	got := describeVerdict(monitor.Monitor{}.EvaluateOverdue(run(time.Minute)))
+	if got != "max_runtime of r: A run did not end within 1 hour." {
 		t.Errorf("an overdue run: %q", got)
 	}
 }

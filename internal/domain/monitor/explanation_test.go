@@ -63,9 +63,10 @@ func TestExplanationFollowsTheRule(t *testing.T) {
 		}
 		if !e.DueAt.IsZero() {
 			due := e.ExpectedAt.Add(m.Grace)
-			if plain := (schedule.PingWait{
+			plain := (schedule.PingWait{
 				Since: m.WaitingSince, Interval: m.Interval, Cron: m.Cron, Grace: m.Grace,
-			}).Deadline(nil); !plain.Equal(due) {
+			}).Deadline(nil)
+			if !plain.Equal(due) {
 				t.Fatalf("without extensions due %v, want %v", plain, due)
 			}
 			for _, x := range e.Extensions {

@@ -43,9 +43,10 @@ func TestRunLimit(t *testing.T) {
 		{time.Second, 0, time.Second}, {2 * time.Hour, time.Minute, 2 * time.Hour},
 		{time.Second, time.Minute, time.Second},
 	} {
-		if got := (monitor.Monitor{
+		got := (monitor.Monitor{
 			MonitorConfig: monitor.MonitorConfig{Interval: time.Hour, MaxRuntime: c.runtime, Grace: c.grace},
-		}).RunLimit(); got != c.want {
+		}).RunLimit()
+		if got != c.want {
 			t.Errorf("runtime %v, grace %v: %v, want %v", c.runtime, c.grace, got, c.want)
 		}
 	}
@@ -136,8 +137,8 @@ func TestRecordFailure(t *testing.T) {
 		}, false},
 	} {
 		m := c.m
-		if went := m.RecordFailure(domaintest.At(0)); went != c.down ||
-			(m.State == monitor.MonitorDown) != (c.down || c.m.State == monitor.MonitorDown) {
+		went := m.RecordFailure(domaintest.At(0))
+		if went != c.down || (m.State == monitor.MonitorDown) != (c.down || c.m.State == monitor.MonitorDown) {
 			t.Errorf("%s: went down %v, %s", name, went, m.State)
 		}
 	}
@@ -196,8 +197,8 @@ func TestMessagesOfOutages(t *testing.T) {
 			"The job succeeded again, 20 minutes after the failure."},
 		{monitor.OutageSilent, "", "", "Pings are arriving again, after 50 minutes of silence."},
 	} {
-		if _, n := m.FailureIncident(c.reason, c.output); c.begin != "" &&
-			(n.Message != c.begin || n.System.Text() != c.begin) {
+		_, n := m.FailureIncident(c.reason, c.output)
+		if c.begin != "" && (n.Message != c.begin || n.System.Text() != c.begin) {
 			t.Errorf("%s: %q, want %q", c.reason, n.Message, c.begin)
 		}
 		o := monitor.Outage{

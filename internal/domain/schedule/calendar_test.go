@@ -55,20 +55,19 @@ func TestCalendarZone(t *testing.T) {
 		{"daily", "Asia/Tokyo", "daily (Asia/Tokyo)"},
 	} {
 		cron := schedule.NewCalendar(c.expression, c.zone)
-		if err := domaintest.MonitorRefusal(
-			monitor.MonitorOf(monitor.MonitorConfig{Name: "x", Cron: cron}),
-		); err != nil || cron.String() != c.want || cron.Kind() != schedule.ScheduleCalendar {
+		err := domaintest.MonitorRefusal(monitor.MonitorOf(monitor.MonitorConfig{Name: "x", Cron: cron}))
+		if err != nil || cron.String() != c.want || cron.Kind() != schedule.ScheduleCalendar {
 			t.Errorf("%q in %q: %v, %v", c.expression, c.zone, cron, err)
 		}
 	}
 	disagrees := monitor.MonitorConfig{Name: "x", Cron: schedule.NewCalendar("Mon 10:00 Europe/Berlin", "UTC")}
-	if bad, _ := domaintest.MonitorRefusal(monitor.MonitorOf(disagrees)).(*kernel.ValidationError); bad == nil ||
-		len(bad.Messages()["schedule.expression"]) != 1 {
+	bad, _ := domaintest.MonitorRefusal(monitor.MonitorOf(disagrees)).(*kernel.ValidationError)
+	if bad == nil || len(bad.Messages()["schedule.expression"]) != 1 {
 		t.Errorf("%v", bad)
 	}
 	noZone := monitor.MonitorConfig{Name: "x", Cron: schedule.NewCalendar("Mon 10:00", "Mars/Olympus")}
-	if bad, _ := domaintest.MonitorRefusal(monitor.MonitorOf(noZone)).(*kernel.ValidationError); bad == nil ||
-		len(bad.Messages()["schedule.time_zone"]) != 1 {
+	bad, _ = domaintest.MonitorRefusal(monitor.MonitorOf(noZone)).(*kernel.ValidationError)
+	if bad == nil || len(bad.Messages()["schedule.time_zone"]) != 1 {
 		t.Errorf("%v", bad)
 	}
 }

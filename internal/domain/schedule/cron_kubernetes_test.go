@@ -60,9 +60,10 @@ func TestKubernetesErrors(t *testing.T) {
 	}
 	calendar := schedule.NewCalendar("daily", "")
 	calendar.Kubernetes = true
-	if bad, _ := domaintest.MonitorRefusal(
+	bad, _ := domaintest.MonitorRefusal(
 		monitor.MonitorOf(monitor.MonitorConfig{Name: "x", Cron: calendar}),
-	).(*kernel.ValidationError); bad == nil || len(bad.Messages()["schedule.kubernetes"]) != 1 {
+	).(*kernel.ValidationError)
+	if bad == nil || len(bad.Messages()["schedule.kubernetes"]) != 1 {
 		t.Errorf("a calendar: %v", bad)
 	}
 }

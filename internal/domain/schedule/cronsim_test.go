@@ -43,8 +43,8 @@ func TestCronAsCronsim(t *testing.T) {
 		switch c.Op {
 		case "ok":
 			bad := refusal()
-			if never := strings.Contains(c.Test, "no_matches"); (bad != nil) != never ||
-				never && !strings.Contains(bad.Error(), "never matches") {
+			never := strings.Contains(c.Test, "no_matches")
+			if (bad != nil) != never || never && !strings.Contains(bad.Error(), "never matches") {
 				t.Errorf("%s: %q: %v", c.Test, c.Expr, bad)
 			}
 		case "init":
@@ -104,9 +104,8 @@ func TestSpecialCronDays(t *testing.T) {
 		{"0 0 L * */1", "2026-11-27T00:00:00Z", "2026-11-30T00:00:00Z"},
 		{"30 0 0 * * 5L", "2026-11-27T00:00:00Z", "2026-11-27T00:00:30Z"},
 	} {
-		if got := (schedule.Cron{Expression: c.expression, TimeZone: "UTC"}).Next(
-			instant(t, c.after),
-		); !got.Equal(instant(t, c.want)) {
+		got := (schedule.Cron{Expression: c.expression, TimeZone: "UTC"}).Next(instant(t, c.after))
+		if !got.Equal(instant(t, c.want)) {
 			t.Errorf("%s after %s: %s, want %s", c.expression, c.after, got.Format(time.RFC3339), c.want)
 		}
 	}
@@ -115,11 +114,12 @@ func TestSpecialCronDays(t *testing.T) {
 			"* * #1|0 0 * * 1#2#3|0 L * * *|L 0 * * *|0 0 * L *|0 0 L,, * *|0 0 1-L * *",
 		"|",
 	) {
-		if bad := domaintest.MonitorRefusal(
+		bad := domaintest.MonitorRefusal(
 			monitor.MonitorOf(
 				monitor.MonitorConfig{Name: "x", Cron: schedule.Cron{Expression: expression, TimeZone: "UTC"}},
 			),
-		); bad == nil {
+		)
+		if bad == nil {
 			t.Errorf("%s is accepted", expression)
 		}
 	}

@@ -99,9 +99,8 @@ func TestScheduleLines(t *testing.T) {
 		{"Mon 06:00\nTue 07:00 utc", "", "Mon 06:00 and Tue 07:00"},
 	} {
 		cron := schedule.NewCalendar(c.expression, c.zone)
-		if err := domaintest.MonitorRefusal(
-			monitor.MonitorOf(monitor.MonitorConfig{Name: "x", Cron: cron}),
-		); err != nil || cron.String() != c.want {
+		err := domaintest.MonitorRefusal(monitor.MonitorOf(monitor.MonitorConfig{Name: "x", Cron: cron}))
+		if err != nil || cron.String() != c.want {
 			t.Errorf("%q in %q: %v, %v", c.expression, c.zone, cron, err)
 		}
 	}

@@ -125,8 +125,8 @@ func TestDomainRecord(t *testing.T) {
 		}
 	}
 	longest := strings.Repeat("abc.", 56) + "a.example"
-	if name := statuspage.NewDomainRecord("page_1", longest).Name; !statuspage.ValidDomain(longest) ||
-		len(name) != 253 {
+	name := statuspage.NewDomainRecord("page_1", longest).Name
+	if !statuspage.ValidDomain(longest) || len(name) != 253 {
 		t.Errorf("the record of the longest domain has a name of %d characters", len(name))
 	}
 }
@@ -199,12 +199,12 @@ func TestDomainClaim(t *testing.T) {
 }
 
 func TestNewDomainClaims(t *testing.T) {
-	if c := statuspage.NewTrustedDomainClaim(domaintest.T1); !c.Trusted() ||
-		c != (statuspage.DomainClaim{ClaimedAt: domaintest.T1, VerifiedAt: domaintest.T1}) {
+	c := statuspage.NewTrustedDomainClaim(domaintest.T1)
+	if !c.Trusted() || c != (statuspage.DomainClaim{ClaimedAt: domaintest.T1, VerifiedAt: domaintest.T1}) {
 		t.Errorf("a trusted claim: %+v", c)
 	}
-	if c := statuspage.NewDomainClaim(domaintest.T1); c.Trusted() ||
-		c != (statuspage.DomainClaim{ClaimedAt: domaintest.T1, CheckAt: domaintest.T1}) {
+	c = statuspage.NewDomainClaim(domaintest.T1)
+	if c.Trusted() || c != (statuspage.DomainClaim{ClaimedAt: domaintest.T1, CheckAt: domaintest.T1}) {
 		t.Errorf("a claim: %+v", c)
 	}
 	if (statuspage.DomainClaim{}).Trusted() {

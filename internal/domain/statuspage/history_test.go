@@ -184,8 +184,8 @@ func TestHistoryIsContiguous(t *testing.T) {
 			if day.StatusDurations != statuspage.DurationsOf(want) {
 				t.Fatalf("day %d (%v): %+v, want %+v", i, day.Date, day.StatusDurations, want)
 			}
-			if got := day.Known() + day.In(kernel.StatusUnknown); got != there || got > end.Sub(day.Date) ||
-				day.Empty() != (there == 0) {
+			got := day.Known() + day.In(kernel.StatusUnknown)
+			if got != there || got > end.Sub(day.Date) || day.Empty() != (there == 0) {
 				t.Fatalf("day %d (%v): %v of the %v in which the component existed", i, day.Date, got, there)
 			}
 		}
@@ -365,8 +365,8 @@ func TestUptimePercentRoundsDown(t *testing.T) {
 		if !ok {
 			return
 		}
-		if down := sum.In(kernel.StatusPartialOutage) + sum.In(kernel.StatusMajorOutage); (share == 1) != (down == 0) ||
-			share < 0 || share > 1 {
+		down := sum.In(kernel.StatusPartialOutage) + sum.In(kernel.StatusMajorOutage)
+		if (share == 1) != (down == 0) || share < 0 || share > 1 {
 			t.Fatalf("share %v of %+v", share, sum)
 		}
 		decimals := rapid.IntRange(0, 4).Draw(t, "decimals")

@@ -25,9 +25,8 @@ func TestMergeIsLimited(t *testing.T) {
 	if err := from.CheckMerge(affecting("2", 5, statuspage.MaxAffectedComponents-5)); err != nil {
 		t.Errorf("with as many as possible: %v", err)
 	}
-	if err := from.CheckMerge(
-		affecting("2", 6, statuspage.MaxAffectedComponents-5),
-	); !errors.As(err, &bad) || !bad.Has("incident_id") {
+	err := from.CheckMerge(affecting("2", 6, statuspage.MaxAffectedComponents-5))
+	if !errors.As(err, &bad) || !bad.Has("incident_id") {
 		t.Errorf("with one too many: %v", err)
 	}
 }

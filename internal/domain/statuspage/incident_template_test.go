@@ -33,8 +33,8 @@ func TestTemplateVariables(t *testing.T) {
 		t.Error(err)
 	}
 	bad := statuspage.IncidentTemplate{Name: "Slow", Title: "{{name}}", Message: "{{ }}", Impact: "huge"}
-	if err := domaintest.CheckNew(resource.IncidentTemplate, bad); err == nil ||
-		!strings.Contains(err.Error(), "{{component}}, {{date}}, {{page}}, {{time}}") {
+	err := domaintest.CheckNew(resource.IncidentTemplate, bad)
+	if err == nil || !strings.Contains(err.Error(), "{{component}}, {{date}}, {{page}}, {{time}}") {
 		t.Errorf("unknown variables: %v", err)
 	}
 }

@@ -177,8 +177,8 @@ func TestMaintenanceEvents(t *testing.T) {
 				ScheduledUntil: domaintest.At(3 * time.Hour), Components: m.Components}},
 		})
 	m.Components = nil
-	if e := audience.NewMaintenanceEvent(statuspage.EventMaintenanceBegun, m, nil); len(e.Components) > 0 ||
-		e.UpdateID != "" {
+	e := audience.NewMaintenanceEvent(statuspage.EventMaintenanceBegun, m, nil)
+	if len(e.Components) > 0 || e.UpdateID != "" {
 		t.Errorf("an event for the whole page: %+v", e)
 	}
 }

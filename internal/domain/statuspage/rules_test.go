@@ -263,8 +263,8 @@ func TestPingTokensAreUniform(t *testing.T) {
 	for place := range count {
 		chi := 0.0
 		for c := range count[place] {
-			if n := count[place][c]; n > 0 ||
-				c != '-' && kernel.IsPingToken(strings.Repeat(string(rune(c)), kernel.PingTokenLength)) {
+			n := count[place][c]
+			if n > 0 || c != '-' && kernel.IsPingToken(strings.Repeat(string(rune(c)), kernel.PingTokenLength)) {
 				d := float64(n) - runs/62.0
 				chi += d * d / (runs / 62.0)
 			}

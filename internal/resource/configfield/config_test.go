@@ -61,21 +61,20 @@ func TestChange(t *testing.T) {
 // TestChangeOfOtherConfigurations changes a new configuration, one whose secret is lost, and one of an unknown type.
 func TestChangeOfOtherConfigurations(t *testing.T) {
 	made := Config{Type: "server"}
-	if err := serverTypes.Change(&made, fieldsOf(t, `{"host":"a","token":"t"}`), false); err != nil ||
-		string(made.Shown) != `{"host":"a","port":80}` || len(made.Versions) != 0 {
+	err := serverTypes.Change(&made, fieldsOf(t, `{"host":"a","token":"t"}`), false)
+	if err != nil || string(made.Shown) != `{"host":"a","port":80}` || len(made.Versions) != 0 {
 		t.Errorf("a new one: %+v, %v", made, err)
 	}
 	lost := Config{
 		Type: "server", Shown: json.RawMessage(`{"host":"a"}`), SecretFields: []string{"token"},
 		Versions: kernel.SecretVersions{"token": 2},
 	}
-	if err := serverTypes.Change(&lost, fieldsOf(t, `{"path":"/"}`), false); err != nil ||
-		fmt.Sprint(lost.SecretFields, lost.Secrets) != "[token] map[]" {
+	err = serverTypes.Change(&lost, fieldsOf(t, `{"path":"/"}`), false)
+	if err != nil || fmt.Sprint(lost.SecretFields, lost.Secrets) != "[token] map[]" {
 		t.Errorf("one whose secret cannot be decrypted: %+v, %v", lost, err)
 	}
-	if err := serverTypes.Change(
-		&lost, fieldsOf(t, `{"token":"t"}`), false,
-	); err != nil || lost.Versions["token"] != 3 {
+	err = serverTypes.Change(&lost, fieldsOf(t, `{"token":"t"}`), false)
+	if err != nil || lost.Versions["token"] != 3 {
 		t.Errorf("after the secret was given again: %+v, %v", lost, err)
 	}
 	if err := serverTypes.Change(&Config{Type: "unknown"}, fieldsOf(t, `{"host":1}`), false); err != nil {

@@ -170,8 +170,8 @@ func TestReadAndConfigure(t *testing.T) {
 		if err == nil {
 			got = fmt.Sprintf("%s %s", config, secrets)
 			again := newServer()
-			if err := Configure(again, config, secrets); err != nil || again.Host == "" || again.Port == 0 ||
-				(again.Token != "") != (len(secrets) > 0) {
+			err := Configure(again, config, secrets)
+			if err != nil || again.Host == "" || again.Port == 0 || (again.Token != "") != (len(secrets) > 0) {
 				t.Errorf("%s is configured as %+v, %v", given, again, err)
 			}
 		}
@@ -179,9 +179,8 @@ func TestReadAndConfigure(t *testing.T) {
 			t.Errorf("%s: %s, want %s", given, got, want)
 		}
 	}
-	if got := refused(
-		Configure(newServer(), json.RawMessage(`{"host":"."}`), nil),
-	); got != "The host is not valid: 100%." {
+	got := refused(Configure(newServer(), json.RawMessage(`{"host":"."}`), nil))
+	if got != "The host is not valid: 100%." {
 		t.Errorf("a configuration that is not valid any more: %s", got)
 	}
 	for _, config := range []string{``, `[]`, `{"port":"x"}`} {

@@ -134,9 +134,8 @@ func TestDetails(t *testing.T) {
 // TestFormOfPlan shows a plan in a form, and reads forms. A list has a value that is empty, so that it can be emptied.
 func TestFormOfPlan(t *testing.T) {
 	values := plans.FormValues(storedPlan(), time.UTC)
-	if diff := cmp.Diff(
-		url.Values{"first": {"old"}, "level": {"high"}, "wait": {"1"}, "components": {"b", "a"}}, values,
-	); diff != "" {
+	diff := cmp.Diff(url.Values{"first": {"old"}, "level": {"high"}, "wait": {"1"}, "components": {"b", "a"}}, values)
+	if diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	read := func(p plan, sent url.Values) plan {

@@ -115,24 +115,22 @@ func TestParts(t *testing.T) {
 	if got := jobs.Pack("rest", &j); got != packedJob {
 		t.Errorf("packed: %s", got)
 	}
-	if got := jobs.Pack(
-		"rest", new(job{Tags: []string{}, Pause: &pause{}}),
-	); got != `{"tags":[],"pause":{"from":"00:00","days":[]}}` {
+	got := jobs.Pack("rest", new(job{Tags: []string{}, Pause: &pause{}}))
+	if got != `{"tags":[],"pause":{"from":"00:00","days":[]}}` {
 		t.Errorf("packed: %s", got)
 	}
-	got := job{ID: "job_1", Name: "Old", Created: now}
-	if err := jobs.Unpack("rest", strings.Replace(packedJob, "{", `{"later":1,`, 1), &got); err != nil {
+	unpacked := job{ID: "job_1", Name: "Old", Created: now}
+	if err := jobs.Unpack("rest", strings.Replace(packedJob, "{", `{"later":1,`, 1), &unpacked); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(j, got); diff != "" {
+	if diff := cmp.Diff(j, unpacked); diff != "" {
 		t.Errorf("unpacked (-want +got):\n%s", diff)
 	}
-	if err := jobs.Unpack("rest", `{"wait":"x"}`, &got); err == nil {
+	if err := jobs.Unpack("rest", `{"wait":"x"}`, &unpacked); err == nil {
 		t.Error("a damaged column is accepted")
 	}
-	if got := string(jobs.JSON(job{})); !strings.Contains(
-		got, `"levels":[],"tags":[],"wait":0,"pause":null,"steps":[],`,
-	) {
+	got = string(jobs.JSON(job{}))
+	if !strings.Contains(got, `"levels":[],"tags":[],"wait":0,"pause":null,"steps":[],`) {
 		t.Errorf("got %s", got)
 	}
 	if o := jobs.Audited(j).AuditObject(); o.Name != "the job Old" || len(o.Fields) != 7 {

@@ -96,24 +96,22 @@ func TestShownRooms(t *testing.T) {
 	if got, want := string(rooms.JSON(r)), `{"id":"room_1","remark":null,"mood":"low","created_at":null}`; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
-	if diff := cmp.Diff(
-		map[string]any{"remark": nil, "mood": "low", "open": true}, rooms.Audited(r).AuditObject().Fields,
-	); diff != "" {
+	diff := cmp.Diff(map[string]any{"remark": nil, "mood": "low", "open": true}, rooms.Audited(r).AuditObject().Fields)
+	if diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff(
-		url.Values{"remark": {""}, "mood": {"low"}, "open": {"true"}}, rooms.FormValues(r, time.UTC),
-	); diff != "" {
+	diff = cmp.Diff(url.Values{"remark": {""}, "mood": {"low"}, "open": {"true"}}, rooms.FormValues(r, time.UTC))
+	if diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	r.Remark = new("old")
-	if err := rooms.ReadForm(r, url.Values{"remark": {" \r\n"}, "open": {"false"}}, time.UTC, now)(&r); err != nil ||
-		r.Remark != nil || r.Open {
+	err := rooms.ReadForm(r, url.Values{"remark": {" \r\n"}, "open": {"false"}}, time.UTC, now)(&r)
+	if err != nil || r.Remark != nil || r.Open {
 		t.Errorf("%v: %v", r, err)
 	}
 	changed := room{ID: "room_2"}
-	if err := rooms.From(room{Remark: new(""), Open: true, warm: true})(&changed); err != nil ||
-		*changed.Remark != "" || !changed.Open || !changed.warm {
+	err = rooms.From(room{Remark: new(""), Open: true, warm: true})(&changed)
+	if err != nil || *changed.Remark != "" || !changed.Open || !changed.warm {
 		t.Errorf("%v: %v", changed, err)
 	}
 }

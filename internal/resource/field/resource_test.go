@@ -76,7 +76,8 @@ func TestJSON(t *testing.T) {
 	}
 	text := "\"\\ \t<&>\u2028é\x7f"
 	want, err := jsonobject.Marshal(text)
-	if got := string(notes.JSON(note{Text: text})); err != nil ||
+	got := string(notes.JSON(note{Text: text}))
+	if err != nil ||
 		!strings.Contains(got, `"text":`+strings.TrimSpace(string(want))+`,`) ||
 		!strings.Contains(got, `"until":null`) {
 		t.Errorf("got %s, want %s", got, want)
@@ -197,10 +198,11 @@ func TestForm(t *testing.T) {
 	before := saved()
 	before.From = before.From.Add(7 * time.Second)
 	values := notes.FormValues(before, tokyo)
-	if want := (url.Values{
+	want := (url.Values{
 		"name": {"Old"}, "text": {"old"}, "level": {"high"}, "from": {"2026-03-01T21:00"},
 		"until": {"2026-03-01T22:00"},
-	}); cmp.Diff(want, values) != "" {
+	})
+	if cmp.Diff(want, values) != "" {
 		t.Errorf("the values are %v", values)
 	}
 	for name, c := range map[string]struct {
@@ -241,8 +243,8 @@ func TestForm(t *testing.T) {
 // TestAudited checks what the audit log and entity tags see: the fields that people set.
 func TestAudited(t *testing.T) {
 	o := notes.Audited(saved()).AuditObject()
-	if names := slices.Sorted(maps.Keys(o.Fields)); o.ID != "note_1" || o.Name != "Old" ||
-		!slices.Equal(names, []string{"from", "level", "name", "text", "until"}) {
+	names := slices.Sorted(maps.Keys(o.Fields))
+	if o.ID != "note_1" || o.Name != "Old" || !slices.Equal(names, []string{"from", "level", "name", "text", "until"}) {
 		t.Errorf("audited as %+v", o)
 	}
 	other := saved()

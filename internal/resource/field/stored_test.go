@@ -47,8 +47,8 @@ func TestChangesOfStored(t *testing.T) {
 		t.Fatal(err)
 	}
 	l := lamp{ID: "lmp_1", Type: "wired"}
-	if err := lamps.Apply(&l, lamps.Read(o, field.Changing), now); err != nil || l.On ||
-		!slices.Equal(l.Tags, []string{"a", "b"}) {
+	err = lamps.Apply(&l, lamps.Read(o, field.Changing), now)
+	if err != nil || l.On || !slices.Equal(l.Tags, []string{"a", "b"}) {
 		t.Errorf("%v, on %t, tags %q", err, l.On, l.Tags)
 	}
 }

@@ -258,8 +258,8 @@ func TestParseNetworks(t *testing.T) {
 		"192.0.2.1, 10.0.0/8, nobody": "10.0.0/8",
 	} {
 		_, err := ParseNetworks(list)
-		if want := fmt.Sprintf("%q is neither an address nor a network", bad); err == nil ||
-			!strings.HasPrefix(err.Error(), want) {
+		want := fmt.Sprintf("%q is neither an address nor a network", bad)
+		if err == nil || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("ParseNetworks(%q) returns the error %v, want %s", list, err, want)
 		}
 	}

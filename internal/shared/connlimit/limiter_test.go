@@ -242,8 +242,8 @@ func TestFull(t *testing.T) {
 	// Other requests cannot use the reserved connections, so lower the limit instead.
 	lower := func() { w.Max = 24 }
 	gate.tune.Store(&lower)
-	if res, _ := w.ask(w.dial("127.0.0.1"), "/ping"); res.StatusCode != 503 || !res.Close ||
-		res.Header.Get("Retry-After") == "" {
+	res, _ := w.ask(w.dial("127.0.0.1"), "/ping")
+	if res.StatusCode != 503 || !res.Close || res.Header.Get("Retry-After") == "" {
 		t.Errorf("%s %v", res.Status, res.Header)
 	}
 	if w.lost.Load() == 0 || w.Count(Full) != 1 {

@@ -178,8 +178,8 @@ func TestPercent(t *testing.T) {
 		"ar": {"99.98\u200e%\u200e", "غير معروفة"},
 	} {
 		l := languageOf(t, tag)
-		if got := [2]string{l.Percent(0.99985, true), l.Percent(0.99985, false)}; got != want ||
-			l.Percent(math.NaN(), true) != want[1] {
+		got := [2]string{l.Percent(0.99985, true), l.Percent(0.99985, false)}
+		if got != want || l.Percent(math.NaN(), true) != want[1] {
 			t.Errorf("%s: %q, want %q", tag, got, want)
 		}
 	}

@@ -202,9 +202,8 @@ func TestFlawsAreFound(t *testing.T) {
 	if found := flaws(All()[0], mutant(t, map[string]string{"page.new": `"Neu"`})); len(found) != 1 {
 		t.Errorf("a message that English lacks: %v", found)
 	}
-	if got := twice(
-		t, []byte(`{"a": {"b": "b", "c": ["b", "b"], "b": 1}, "b": 2}`),
-	); !slices.Equal(got, []string{"b"}) {
+	got := twice(t, []byte(`{"a": {"b": "b", "c": ["b", "b"], "b": 1}, "b": 2}`))
+	if !slices.Equal(got, []string{"b"}) {
 		t.Errorf("twice there: %v", got)
 	}
 }

@@ -66,9 +66,8 @@ func TestEveryMessageIsUsed(t *testing.T) {
 	for _, key := range unused(English().Keys(), literalsOf(t)) {
 		t.Errorf("%q is not used", key)
 	}
-	if got := unused(
-		[]string{"a.b", "a.c", "d.e.f", "g.h"}, map[string]bool{"a.b": true, "d.e.": true, "g": true},
-	); len(got) != 2 || got[0] != "a.c" || got[1] != "g.h" {
+	got := unused([]string{"a.b", "a.c", "d.e.f", "g.h"}, map[string]bool{"a.b": true, "d.e.": true, "g": true})
+	if len(got) != 2 || got[0] != "a.c" || got[1] != "g.h" {
 		t.Errorf("unused are %q", got)
 	}
 }

@@ -30,9 +30,8 @@ func TestSystemMessages(t *testing.T) {
 				seen[text] = l.Tag + string(kind)
 			}
 			silent := kind == statuspage.SystemMessageSilent || kind == statuspage.SystemMessagePingMissed
-			if got := strings.Contains(
-				string(s.HTML(l, zone)), `<time datetime="2026-11-21T20:15:40.000Z">`,
-			); got != silent {
+			got := strings.Contains(string(s.HTML(l, zone)), `<time datetime="2026-11-21T20:15:40.000Z">`)
+			if got != silent {
 				t.Errorf("%s: %s: %s", l.Tag, kind, s.HTML(l, zone))
 			}
 			if got := strings.Contains(s.Plain(l, zone), "21:15"); got != silent {
@@ -87,8 +86,9 @@ func TestTimeBesideSystemMessages(t *testing.T) {
 		{50 * time.Minute, "21 Nov, 23:15", "dayclock", "21 Nov, 23:15"},
 	} {
 		u := UpdateText{System: message, At: since.Add(c.after)}
-		if got, want := u.Plain(English(), berlin(t)),
-			"No ping has arrived since "+c.text+". The expected interval is 5 minutes."; got != want {
+		got, want := u.Plain(English(), berlin(t)),
+			"No ping has arrived since "+c.text+". The expected interval is 5 minutes."
+		if got != want {
 			t.Errorf("%v later: %q, want %q", c.after, got, want)
 		}
 		html := `<time datetime="2026-11-21T22:15:40.000Z" data-form="` + c.form + `">` + c.html + "</time>."

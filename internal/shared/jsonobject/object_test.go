@@ -288,8 +288,8 @@ func TestInstant(t *testing.T) {
 	} {
 		o := parse(t, `{"f":`+value+`}`)
 		got := o.Instant("f")
-		if err := o.Check(nil); err != nil || got == nil || kernel.FormatTime(*got) != want ||
-			got.Nanosecond()%1e6 != 0 {
+		err := o.Check(nil)
+		if err != nil || got == nil || kernel.FormatTime(*got) != want || got.Nanosecond()%1e6 != 0 {
 			t.Errorf("%s is read as %v, %v", value, got, err)
 		}
 	}
@@ -307,10 +307,11 @@ func TestInstant(t *testing.T) {
 		if got := o.Instant("f"); got != nil {
 			t.Errorf("%s is read as %v", value, got)
 		}
-		if diff := cmp.Diff(
+		diff := cmp.Diff(
 			map[string][]string{"f": {"The f must be an instant by RFC 3339, such as 2026-11-21T04:00:00Z."}},
 			fieldErrors(t, o.Check(nil)),
-		); diff != "" {
+		)
+		if diff != "" {
 			t.Errorf("%s (-want +got):\n%s", value, diff)
 		}
 	}

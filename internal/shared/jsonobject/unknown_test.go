@@ -86,9 +86,8 @@ func TestReadOnlyFields(t *testing.T) {
 	}
 	o.AllowReadOnly("created_at")
 	readSample(o)
-	if diff := cmp.Diff(
-		map[string][]string{"creatd_at": {"Unknown field."}}, fieldErrors(t, o.Check(nil)),
-	); diff != "" {
+	diff := cmp.Diff(map[string][]string{"creatd_at": {"Unknown field."}}, fieldErrors(t, o.Check(nil)))
+	if diff != "" {
 		t.Error(diff)
 	}
 }

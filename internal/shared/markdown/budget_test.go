@@ -73,9 +73,8 @@ func TestWorkOfOrdinaryTexts(t *testing.T) {
 	if done := workOf(long(paragraph)); done >= maxWork {
 		t.Errorf("%d of %d", done, maxWork)
 	}
-	if got := string(
-		HTML(long(paragraph)[:20_000] + "\n\nThe *end*."),
-	); !strings.HasSuffix(got, "<p>The <em>end</em>.</p>") {
+	got := string(HTML(long(paragraph)[:20_000] + "\n\nThe *end*."))
+	if !strings.HasSuffix(got, "<p>The <em>end</em>.</p>") {
 		t.Errorf("the end has no emphasis: %q", got[len(got)-80:])
 	}
 }

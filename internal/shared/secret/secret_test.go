@@ -60,13 +60,13 @@ func TestReplacedKey(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if plain, err := both.Open(sealed, "mon_1"); err != nil || string(plain) != "hunter2" ||
-			!both.CanOpen(sealed) || both.IsCurrent(sealed) {
+		plain, err := both.Open(sealed, "mon_1")
+		if err != nil || string(plain) != "hunter2" || !both.CanOpen(sealed) || both.IsCurrent(sealed) {
 			t.Errorf("%q: opened %q, %v", text, plain, err)
 		}
 		again := both.Seal([]byte("hunter2"), "mon_1")
-		if _, err := alone.Open(again, "mon_1"); !errors.Is(err, ErrNoKey) || !both.IsCurrent(again) ||
-			alone.CanOpen(again) {
+		_, err = alone.Open(again, "mon_1")
+		if !errors.Is(err, ErrNoKey) || !both.IsCurrent(again) || alone.CanOpen(again) {
 			t.Errorf("%q: sealed with the earlier key: %v", text, err)
 		}
 	}
@@ -113,8 +113,8 @@ func TestKeyFile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if read, err = Read(path); err != nil || !read.CanOpen(sealed) || read.IsCurrent(sealed) ||
-		!read.IsCurrent(rotated.Seal(nil, "")) {
+	read, err = Read(path)
+	if err != nil || !read.CanOpen(sealed) || read.IsCurrent(sealed) || !read.IsCurrent(rotated.Seal(nil, "")) {
 		t.Errorf("after a rotation: %v", err)
 	}
 	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o640 {
@@ -147,8 +147,8 @@ func TestBrokenKeyFile(t *testing.T) {
 			t.Fatal(err)
 		}
 		for name, f := range map[string]func(string) (*Keys, error){"read": Read, "rotated": Rotate} {
-			if _, err := f(path); err == nil || !strings.Contains(err.Error(), want) ||
-				!strings.Contains(err.Error(), path) {
+			_, err := f(path)
+			if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), path) {
 				t.Errorf("%.5q %s: %v", text, name, err)
 			}
 		}

@@ -95,8 +95,8 @@ func TestDatabaseAddressWithUnescapedPassword(t *testing.T) {
 		"postgres://me:p@ss#w@127.0.0.1/allswell", "postgres://me:p/w@127.0.0.1/allswell",
 		"postgres://me:50%@127.0.0.1/allswell",
 	} {
-		if got, err := Database(value); err == nil || !strings.Contains(err.Error(), "%-escapes") ||
-			strings.Contains(err.Error(), "127") {
+		got, err := Database(value)
+		if err == nil || !strings.Contains(err.Error(), "%-escapes") || strings.Contains(err.Error(), "127") {
 			t.Errorf("%s: %q, %v", value, got, err)
 		}
 	}

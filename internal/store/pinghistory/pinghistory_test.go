@@ -38,7 +38,8 @@ func read(t testing.TB, chunks []Chunk) map[int64][]Ping {
 	for _, c := range chunks {
 		r := NewReader(c)
 		for run, ok := r.Next(); ok; run, ok = r.Next() {
-			if _, twice := runs[run.Key]; twice || run.Key < last || run.Key < c.FirstKey || run.Key > c.LastKey ||
+			_, twice := runs[run.Key]
+			if twice || run.Key < last || run.Key < c.FirstKey || run.Key > c.LastKey ||
 				run.Pings[0].At > c.Newest || run.Pings[len(run.Pings)-1].At < c.Oldest {
 				t.Fatalf("key %d after %d, or pings outside %d to %d", run.Key, last, c.Oldest, c.Newest)
 			}

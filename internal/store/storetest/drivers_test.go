@@ -239,9 +239,8 @@ func TestBothDriversRefuseTheSame(t *testing.T) {
 		{"too few arguments", `UPDATE pages SET description = $1 WHERE id = $2`, []any{"only one"}},
 	}
 	onBoth(t, func(t *testing.T, db *sql.DB) {
-		if _, err := db.ExecContext(
-			t.Context(), `INSERT INTO pages (id, slug) VALUES ('page_1', 'taken')`,
-		); err != nil {
+		_, err := db.ExecContext(t.Context(), `INSERT INTO pages (id, slug) VALUES ('page_1', 'taken')`)
+		if err != nil {
 			t.Fatal(err)
 		}
 		for _, tt := range tests {
@@ -250,8 +249,8 @@ func TestBothDriversRefuseTheSame(t *testing.T) {
 			}
 		}
 		got := []byte{}
-		if err := db.QueryRowContext(t.Context(), `SELECT id FROM pages`).Scan(&got); err != nil ||
-			!bytes.Equal(got, []byte("page_1")) {
+		err = db.QueryRowContext(t.Context(), `SELECT id FROM pages`).Scan(&got)
+		if err != nil || !bytes.Equal(got, []byte("page_1")) {
 			t.Errorf("a refused statement left %q, %v", got, err)
 		}
 	})

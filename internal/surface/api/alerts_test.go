@@ -191,8 +191,8 @@ func TestTopicsAndURLsOfChannelsAreSecret(t *testing.T) {
 			c.patch(path, map[string]any{"enabled": false}).is(200)
 			field := alert.LateSecrets[kind]
 			for _, shown := range []string{path, "/api/v1/channels", "/api/v1/audit"} {
-				if body := string(c.get(shown).is(200).body); strings.Contains(body, late) ||
-					!strings.Contains(body, `"`+field+`"`) {
+				body := string(c.get(shown).is(200).body)
+				if strings.Contains(body, late) || !strings.Contains(body, `"`+field+`"`) {
 					t.Errorf("%s of %s: %s", shown, kind, body)
 				}
 			}
@@ -228,8 +228,8 @@ func TestChannelWithoutTheKey(t *testing.T) {
 	}
 	c = open()
 	c.post(path+"/test", nil).complains("url")
-	if health := c.get(path).is(200).data()["health"].(map[string]any); health["secrets_unreadable"] != true ||
-		health["reason"] != nil {
+	health := c.get(path).is(200).data()["health"].(map[string]any)
+	if health["secrets_unreadable"] != true || health["reason"] != nil {
 		t.Errorf("%v", health)
 	}
 }
@@ -284,8 +284,8 @@ func TestAlertRules(t *testing.T) {
 			"escalation":  []any{map[string]any{"after": 300, "channel_ids": []string{w.usedChannel}}},
 		}).is(201).id()
 		before := c.get(path).is(200)
-		if quiet := before.data()["quiet_hours"].(map[string]any); quiet["from"] != "22:00" ||
-			quiet["until"] != "07:00" {
+		quiet := before.data()["quiet_hours"].(map[string]any)
+		if quiet["from"] != "22:00" || quiet["until"] != "07:00" {
 			t.Errorf("quiet hours %v", quiet)
 		}
 		c.patch(path, map[string]any{"quiet_hours": nil, "escalation": []any{}, "on_call_ids": []string{}}).is(200).
@@ -342,8 +342,8 @@ func TestAlertForecast(t *testing.T) {
 		tagged := c.post("/api/v1/alert-rules/test", map[string]any{
 			"event": "monitor.down", "tags": []string{"database"},
 		}).is(200).data()["rules"].([]any)
-		if rule := tagged[len(tagged)-1].(map[string]any); rule["matches"] != true || rule["reason"] != nil ||
-			rule["repeat"] != nil {
+		rule := tagged[len(tagged)-1].(map[string]any)
+		if rule["matches"] != true || rule["reason"] != nil || rule["repeat"] != nil {
 			t.Errorf("of a tag that is given: %v", rule)
 		}
 		c.post("/api/v1/alert-rules", map[string]any{
@@ -412,8 +412,8 @@ func TestAlertsAndSilences(t *testing.T) {
 			t.Fatalf("alerts: %v", found)
 		}
 		path := "/api/v1/alerts/" + found[0]["id"].(string)
-		if plans := c.get(path).is(200).data()["plans"].([]any); len(plans) != 1 ||
-			plans[0].(map[string]any)["held"] != "silence" {
+		plans := c.get(path).is(200).data()["plans"].([]any)
+		if len(plans) != 1 || plans[0].(map[string]any)["held"] != "silence" {
 			t.Errorf("plans while it is silenced: %v", plans)
 		}
 		c.patch(silence, map[string]any{"comment": "two\r\n\tlines"}).is(200).has(map[string]any{

@@ -42,9 +42,8 @@ func TestPutsOfChannels(t *testing.T) {
 			"type": "ntfy", "name": "", "max_per_minute": 0, "url": "https://example.com",
 		}).complains("name", "max_per_minute", "url")
 		c.put(all+"phone", map[string]any{"name": "Phone"}).complains("type")
-		if body := string(
-			c.put(all+"phone", map[string]any{"name": "Phone"}).body,
-		); strings.Contains(body, "cannot be changed") {
+		body := string(c.put(all+"phone", map[string]any{"name": "Phone"}).body)
+		if strings.Contains(body, "cannot be changed") {
 			t.Errorf("without a type: %s", body)
 		}
 		c.put(all+"mail", map[string]any{"type": "ntfy", "name": "Mail"}).complains("topic")

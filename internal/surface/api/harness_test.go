@@ -467,8 +467,8 @@ func (c *client) build(slug string) world {
 func (c *client) signal(monitor string, n store.NewSignal) string {
 	c.t.Helper()
 	n.Token = c.get("/api/v1/monitors/" + monitor).is(200).data()["token"].(string)
-	if results, err := c.store.RecordSignals(context.Background(), []store.NewSignal{n}); err != nil ||
-		results[0] != store.PingRecorded {
+	results, err := c.store.RecordSignals(context.Background(), []store.NewSignal{n})
+	if err != nil || results[0] != store.PingRecorded {
 		c.t.Fatal(results, err)
 	}
 	return c.get("/api/v1/monitors/" + monitor + "/pings").is(200).rows()[0]["id"].(string)

@@ -14,9 +14,8 @@ func TestTakeOver(t *testing.T) {
 		monitor := c.post("/api/v1/monitors",
 			`{"name":"Backup","interval":60,"page":"acme","failure_threshold":1}`).is(201).data()
 		alive := store.LivenessRecord{Replica: "a"}
-		if _, err := c.store.RecordPings(
-			t.Context(), []string{monitor["token"].(string)}, alive, store.PingOrigins{},
-		); err != nil {
+		_, err := c.store.RecordPings(t.Context(), []string{monitor["token"].(string)}, alive, store.PingOrigins{})
+		if err != nil {
 			t.Fatal(err)
 		}
 		for end := c.clock.Now().Add(3 * time.Minute); c.clock.Now().Before(end); {

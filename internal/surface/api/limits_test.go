@@ -84,8 +84,8 @@ func TestRetryAfterIsNeverZero(t *testing.T) {
 		if got := a.header.Get("Retry-After"); got != "1" {
 			t.Errorf("Retry-After is %s", got)
 		}
-		if got, want := a.header.Get("X-RateLimit-Reset"),
-			fmt.Sprint(c.clock.Now().Add(time.Second).Unix()); got != want {
+		got, want := a.header.Get("X-RateLimit-Reset"), fmt.Sprint(c.clock.Now().Add(time.Second).Unix())
+		if got != want {
 			t.Errorf("X-RateLimit-Reset is %s, want %s", got, want)
 		}
 	})
@@ -97,8 +97,8 @@ func TestFailedAuthenticationsAreLimitedPerAddress(t *testing.T) {
 		bad := []*client{c.with(""), c.with("wrong"), c.with("aw_" + fmt.Sprintf("%049d", 1))}
 		for i := range limit.FailuresPerAddress {
 			a := bad[i%len(bad)].get("/api/v1/pages").is(401)
-			if most, remaining := a.limitHeaders(); most != limit.FailuresPerAddress ||
-				remaining != limit.FailuresPerAddress-1-i {
+			most, remaining := a.limitHeaders()
+			if most != limit.FailuresPerAddress || remaining != limit.FailuresPerAddress-1-i {
 				t.Fatalf("failure %d: limit %d, remaining %d", i+1, most, remaining)
 			}
 		}

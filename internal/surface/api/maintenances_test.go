@@ -388,9 +388,9 @@ func TestListeningGapIsUnknown(t *testing.T) {
 		c.clock.Advance(statuspage.AddDays(statuspage.Midnight(c.clock.Now(), time.UTC), 1).Sub(c.clock.Now()))
 		c.post("/api/v1/pages/acme/components", `{"name":"API"}`).is(201)
 		for range 2 {
-			if _, err := c.store.RecordPings(
-				t.Context(), nil, store.LivenessRecord{Replica: "test", First: true}, store.PingOrigins{},
-			); err != nil {
+			_, err := c.store.RecordPings(t.Context(), nil, store.LivenessRecord{Replica: "test", First: true},
+				store.PingOrigins{})
+			if err != nil {
 				t.Fatal(err)
 			}
 			c.clock.Advance(time.Hour)

@@ -270,17 +270,18 @@ func TestSecretsOfChecks(t *testing.T) {
 		c.put(target, body).is(200)
 		secrets("password")
 		same := c.get(target).is(200).data()["updated_at"]
-		if again := c.patch(target, map[string]any{"password": "swordfish", "bearer_token": nil}).is(
+		again := c.patch(target, map[string]any{"password": "swordfish", "bearer_token": nil}).is(
 			200,
-		).data()["updated_at"]; again != same {
+		).data()["updated_at"]
+		if again != same {
 			t.Error("the same secret again is a change")
 		}
 		body["password"] = nil
 		delete(body, "username")
 		c.put(target, body).is(200)
 		secrets()
-		if log := c.get("/api/v1/audit").is(200); strings.Contains(string(log.body), "hunter2") ||
-			strings.Contains(string(log.body), "swordfish") {
+		log := c.get("/api/v1/audit").is(200)
+		if strings.Contains(string(log.body), "hunter2") || strings.Contains(string(log.body), "swordfish") {
 			t.Errorf("the audit log has a secret: %s", log.body)
 		}
 	})
@@ -354,8 +355,8 @@ func TestCheckResults(t *testing.T) {
 			rows[1]["status"] != "ok" || rows[0]["reason"] != "status 502, expected 200-299" {
 			t.Errorf("results: %v", rows)
 		}
-		if phases := rows[0]["phases"].(map[string]any); phases["connect"] != 0.001 || phases["total"] != 0.001234 ||
-			phases["dns"] != nil {
+		phases := rows[0]["phases"].(map[string]any)
+		if phases["connect"] != 0.001 || phases["total"] != 0.001234 || phases["dns"] != nil {
 			t.Errorf("phases: %v", phases)
 		}
 		if rows := c.with(c.issue(kernel.ScopeRead)).get(path).is(200).rows(); rows[0]["body"] != nil {
@@ -407,7 +408,8 @@ func TestExplainedViews(t *testing.T) {
 		from := c.clock.Now()
 		record("frankfurt", monitor.CheckUnknown)
 		c.clock.Advance(time.Second)
-		if gaps := check()["gaps"].([]any); len(gaps) != 1 ||
+		gaps := check()["gaps"].([]any)
+		if len(gaps) != 1 ||
 			gaps[0].(map[string]any)["from"] != kernel.FormatTime(from) || gaps[0].(map[string]any)["to"] != nil ||
 			gaps[0].(map[string]any)["cause"] != "unknown_results" {
 			t.Errorf("an open gap: %v", gaps)
@@ -415,8 +417,8 @@ func TestExplainedViews(t *testing.T) {
 		c.clock.Advance(time.Hour - time.Second)
 		record("frankfurt", monitor.CheckFailed)
 		got := check()
-		if gaps := got["gaps"].([]any); len(gaps) != 1 ||
-			gaps[0].(map[string]any)["to"] != kernel.FormatTime(from.Add(time.Hour)) {
+		gaps = got["gaps"].([]any)
+		if len(gaps) != 1 || gaps[0].(map[string]any)["to"] != kernel.FormatTime(from.Add(time.Hour)) {
 			t.Errorf("a gap that has ended: %v", gaps)
 		}
 		views := got["views"].([]any)
@@ -424,8 +426,8 @@ func TestExplainedViews(t *testing.T) {
 			t.Fatalf("views: %v", views)
 		}
 		for i, location := range []string{"frankfurt", "virginia"} {
-			if view := views[i].(map[string]any); view["location"] != location || view["status"] != "failed" ||
-				view["body"] != "secret?" {
+			view := views[i].(map[string]any)
+			if view["location"] != location || view["status"] != "failed" || view["body"] != "secret?" {
 				t.Errorf("the view of %s: %v", location, view)
 			}
 		}
@@ -437,7 +439,8 @@ func TestExplainedViews(t *testing.T) {
 			t.Errorf("%d checks are late (%v), before: %v", n, err, got["late"])
 		}
 		late := check()
-		if gap := late["gaps"].([]any)[0].(map[string]any); late["late"] != true || gap["cause"] != "late_checks" ||
+		gap := late["gaps"].([]any)[0].(map[string]any)
+		if late["late"] != true || gap["cause"] != "late_checks" ||
 			len(c.get("/api/v1/monitors?state=late").is(200).rows()) != 1 {
 			t.Errorf("late: %v", late)
 		}
@@ -497,9 +500,8 @@ func TestObjectsWithTheSlugTest(t *testing.T) {
 			c.put(path, of.object).is(200).has(map[string]any{"id": made.id(), "name": "Test"})
 			c.delete(path).is(204)
 			c.put(path, of.object).is(201)
-			if a := c.do("OPTIONS", path, nil).is(405); !slices.Contains(
-				strings.Split(a.header.Get("Allow"), ", "), "PUT",
-			) {
+			a := c.do("OPTIONS", path, nil).is(405)
+			if !slices.Contains(strings.Split(a.header.Get("Allow"), ", "), "PUT") {
 				t.Errorf("%s: Allow is %q", path, a.header.Get("Allow"))
 			}
 		}

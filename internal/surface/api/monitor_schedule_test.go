@@ -32,10 +32,9 @@ func TestMonitorSchedules(t *testing.T) {
 		if times := due["due_at"].([]any); len(times) != 2 || !cmp.Equal(due["schedule"], any(nightly)) {
 			t.Errorf("%v", due)
 		}
-		if _, err := c.store.RecordPings(
-			t.Context(), []string{a.data()["token"].(string)}, store.LivenessRecord{Replica: "test", First: true},
-			store.PingOrigins{},
-		); err != nil {
+		_, err := c.store.RecordPings(t.Context(), []string{a.data()["token"].(string)},
+			store.LivenessRecord{Replica: "test", First: true}, store.PingOrigins{})
+		if err != nil {
 			t.Fatal(err)
 		}
 		e := c.get(target + "/explain").is(200)

@@ -98,8 +98,8 @@ func TestReadTokensGetNoPingTokens(t *testing.T) {
 		reader, monitor := c.with(c.issue(kernel.ScopeRead)), "/api/v1/monitors/"+w.monitor
 		shown := c.with(c.issue(kernel.ScopeWrite)).get(monitor).is(200)
 		token := shown.data()["token"].(string)
-		if url := shown.data()["ping_url"]; len(token) != 32 ||
-			url != "http://status.example.com/api/v1/heartbeat/"+token {
+		url := shown.data()["ping_url"]
+		if len(token) != 32 || url != "http://status.example.com/api/v1/heartbeat/"+token {
 			t.Errorf("with a write token: %q, %v", token, url)
 		}
 		for _, rt := range routes() {

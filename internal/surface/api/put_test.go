@@ -155,9 +155,8 @@ func TestGivenToken(t *testing.T) {
 			c.post("/api/v1/monitors", monitor(wrong)).complains("token")
 		}
 		for _, absent := range []any{"", nil} {
-			if m := c.post("/api/v1/monitors", monitor(absent)).is(201); len(
-				m.data()["token"].(string),
-			) != kernel.PingTokenLength {
+			m := c.post("/api/v1/monitors", monitor(absent)).is(201)
+			if len(m.data()["token"].(string)) != kernel.PingTokenLength {
 				t.Errorf("%v gives the token %v", absent, m.data()["token"])
 			}
 		}

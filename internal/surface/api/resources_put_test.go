@@ -184,8 +184,8 @@ func TestRulesNameChannelsBySlug(t *testing.T) {
 		}).is(200).has(map[string]any{
 			"channel_ids": []any{min(w.channel, phone), max(w.channel, phone)}, "on_call_ids": []any{ops.id()},
 		})
-		if got := fmt.Sprint(by.data()["escalation"], by.data()["quiet_hours"]); !strings.Contains(got, phone) ||
-			!strings.Contains(got, ops.id()) {
+		got := fmt.Sprint(by.data()["escalation"], by.data()["quiet_hours"])
+		if !strings.Contains(got, phone) || !strings.Contains(got, ops.id()) {
 			t.Errorf("later: %s", got)
 		}
 		c.patch(all+"nights",

@@ -161,9 +161,8 @@ func TestIncidentLists(t *testing.T) {
 		if diff := cmp.Diff(map[string]any{"page": 3.0, "per_page": 2.0, "total": 5.0}, meta); diff != "" {
 			t.Errorf("meta (-want +got):\n%s", diff)
 		}
-		if diff := cmp.Diff(
-			map[string]any{"page": 1.0, "per_page": 50.0, "total": 5.0}, c.get(target).object()["meta"],
-		); diff != "" {
+		diff := cmp.Diff(map[string]any{"page": 1.0, "per_page": 50.0, "total": 5.0}, c.get(target).object()["meta"])
+		if diff != "" {
 			t.Errorf("meta without a query (-want +got):\n%s", diff)
 		}
 		// An empty list is [], not null.
@@ -298,9 +297,9 @@ func TestMonitors(t *testing.T) {
 			t.Errorf("token %s, ping_url %s", token, a.data()["ping_url"])
 		}
 		target := "/api/v1/monitors/" + a.id()
-		if _, err := c.store.RecordPings(
-			t.Context(), []string{token}, store.LivenessRecord{Replica: "test", First: true}, store.PingOrigins{},
-		); err != nil {
+		_, err := c.store.RecordPings(t.Context(), []string{token}, store.LivenessRecord{Replica: "test", First: true},
+			store.PingOrigins{})
+		if err != nil {
 			t.Fatal(err)
 		}
 		now := c.clock.Now()
@@ -469,8 +468,8 @@ func TestAuditLog(t *testing.T) {
 		}
 		first := c.get("/api/v1/audit?limit=1").is(200)
 		cursor := first.object()["meta"].(map[string]any)["next_cursor"].(string)
-		if rest := c.get("/api/v1/audit?limit=1&cursor=" + cursor).is(200).rows(); len(rest) != 1 ||
-			rest[0]["id"] == first.rows()[0]["id"] {
+		rest := c.get("/api/v1/audit?limit=1&cursor=" + cursor).is(200).rows()
+		if len(rest) != 1 || rest[0]["id"] == first.rows()[0]["id"] {
 			t.Errorf("after the cursor: %v", rest)
 		}
 		for _, query := range []string{

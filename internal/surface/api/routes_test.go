@@ -349,9 +349,8 @@ func TestUnknownPathsAreJSON(t *testing.T) {
 				}
 			}
 		}
-		if status, _, body := raw(
-			t, server.Listener.Addr().String(), "GET", "/api/v1/pages/acme?x=%2F", c.token,
-		); status != 200 {
+		status, _, body := raw(t, server.Listener.Addr().String(), "GET", "/api/v1/pages/acme?x=%2F", c.token)
+		if status != 200 {
 			t.Errorf("a query that nobody reads: %d %s", status, body)
 		}
 	})

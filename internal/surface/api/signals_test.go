@@ -38,11 +38,13 @@ func TestPings(t *testing.T) {
 		}
 		keys(t, rows[0], "id", "received_at", "kind", "exit_code", "duration", "run_id", "address", "user_agent",
 			"body_size", "body_cut")
-		if r := rows[0]; r["kind"] != "fail" || r["exit_code"] != 3.0 || r["duration"] != 1.5 ||
+		r := rows[0]
+		if r["kind"] != "fail" || r["exit_code"] != 3.0 || r["duration"] != 1.5 ||
 			r["body_size"] != 9.0 || r["body_cut"] != true || r["address"] != nil {
 			t.Errorf("the ping is %v", r)
 		}
-		if r := rows[1]; r["kind"] != "start" || r["exit_code"] != nil || r["duration"] != nil ||
+		r = rows[1]
+		if r["kind"] != "start" || r["exit_code"] != nil || r["duration"] != nil ||
 			r["address"] != "192.0.2.1" || r["user_agent"] != "curl" || r["run_id"] == nil {
 			t.Errorf("the ping is %v", r)
 		}
@@ -103,9 +105,9 @@ func TestPlainPings(t *testing.T) {
 			Clients: []pinghistory.Client{{Address: netip.MustParseAddr("2001:db8::1"), UserAgent: "wget"}},
 			Pings:   make([]store.PingOrigin, 2),
 		}
-		if _, err := c.store.RecordPings(
-			t.Context(), []string{token}, store.LivenessRecord{Replica: "test", First: true}, from,
-		); err != nil {
+		_, err := c.store.RecordPings(t.Context(), []string{token}, store.LivenessRecord{Replica: "test", First: true},
+			from)
+		if err != nil {
 			t.Fatal(err)
 		}
 		plain := c.get(pings + "?kind=ping").is(200).rows()

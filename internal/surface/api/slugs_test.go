@@ -132,8 +132,8 @@ func TestSlugsOfMonitors(t *testing.T) {
 		c.patch("/api/v1/monitors/nightly-backup", `{"name":"Daily","component_id":"web"}`).is(200).
 			has(map[string]any{"id": monitor.id(), "slug": "nightly-backup", "component_id": s.web.id()})
 		c.post("/api/v1/monitors/nightly-backup/rotate", nil).is(200).has(map[string]any{"id": monitor.id()})
-		if rows := c.get("/api/v1/monitors?name=Daily").is(200).rows(); len(rows) != 1 ||
-			rows[0]["id"] != monitor.id() {
+		rows := c.get("/api/v1/monitors?name=Daily").is(200).rows()
+		if len(rows) != 1 || rows[0]["id"] != monitor.id() {
 			t.Errorf("the monitor is not found by its name: %v", rows)
 		}
 		c.stranger().get("/api/v1/monitors/nightly-backup").is(404)

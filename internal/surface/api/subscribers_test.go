@@ -82,9 +82,8 @@ func TestEmailSubscribers(t *testing.T) {
 			}
 			asked[row["target"]]++
 		}
-		if diff := cmp.Diff(
-			map[any]int{"ada@example.com": 1, "c@example.com": 1, "d@example.com": 1}, asked,
-		); diff != "" {
+		diff := cmp.Diff(map[any]int{"ada@example.com": 1, "c@example.com": 1, "d@example.com": 1}, asked)
+		if diff != "" {
 			t.Errorf("deliveries (-want +got):\n%s", diff)
 		}
 
@@ -321,9 +320,8 @@ func TestSavedResponsesContainNoSubscriberSecrets(t *testing.T) {
 				t.Errorf("the secret is kept in the clear by %s", target)
 			}
 			c.unchanged(func() {
-				if again := c.do("POST", target, body, idempotencyKeyHeader, target).is(first.status); !bytes.Equal(
-					again.body, first.body,
-				) {
+				again := c.do("POST", target, body, idempotencyKeyHeader, target).is(first.status)
+				if !bytes.Equal(again.body, first.body) {
 					t.Errorf("%s again: %s, first %s", target, again.body, first.body)
 				}
 			})

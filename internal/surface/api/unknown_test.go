@@ -44,24 +44,24 @@ func TestUnknownFields(t *testing.T) {
 				delete(body, "config")
 				delete(body, name)
 				a := c.do(rt.method, w.path(rt), body).is(422)
-				if problems := a.object()["errors"].(map[string]any)[wrong]; problems == nil ||
-					problems.([]any)[0] != "Unknown field, did you mean "+name+"?" {
+				problems := a.object()["errors"].(map[string]any)[wrong]
+				if problems == nil || problems.([]any)[0] != "Unknown field, did you mean "+name+"?" {
 					t.Errorf("%s: %s", a.asked, a.body)
 				}
 				continue
 			}
 			body["é\r\n"] = map[string]any{"x": 1}
 			ignored := `"%C3%A9%0D%0A", "` + wrong + `"`
-			if a := c.do(rt.method, w.path(rt), body); a.status/100 != 2 ||
-				a.header.Get("Allswell-Ignored") != ignored {
+			a := c.do(rt.method, w.path(rt), body)
+			if a.status/100 != 2 || a.header.Get("Allswell-Ignored") != ignored {
 				t.Errorf("%s = %d, ignored %q", a.asked, a.status, a.header.Get("Allswell-Ignored"))
 			}
 			delete(body, name)
 			if a := c.do(rt.method, w.path(rt), body); a.header.Get("Allswell-Ignored") != ignored {
 				t.Errorf("%s without %s = %d, ignored %q", a.asked, name, a.status, a.header.Get("Allswell-Ignored"))
 			}
-			if a := c.do(rt.method, w.path(rt), valid()); a.status/100 != 2 ||
-				a.header.Values("Allswell-Ignored") != nil {
+			a = c.do(rt.method, w.path(rt), valid())
+			if a.status/100 != 2 || a.header.Values("Allswell-Ignored") != nil {
 				t.Errorf("%s = %d, ignored %q", a.asked, a.status, a.header.Values("Allswell-Ignored"))
 			}
 		}
@@ -240,8 +240,8 @@ func TestIgnoredFieldsOfARepetition(t *testing.T) {
 		} {
 			for _, when := range []string{"first", "again"} {
 				a := c.do("POST", "/api/v1/pages/acme/incidents", tt.body, idempotencyKeyHeader, key).is(201)
-				if got := a.header.Get(ignoredHeader); got != tt.want ||
-					(a.header.Get(replayedHeader) != "") != (when == "again") {
+				got := a.header.Get(ignoredHeader)
+				if got != tt.want || (a.header.Get(replayedHeader) != "") != (when == "again") {
 					t.Errorf("%s, %s: %v, want ignored %s", key, when, a.header, tt.want)
 				}
 			}

@@ -36,7 +36,8 @@ func TestWarnings(t *testing.T) {
 			t.Fatalf("%d warnings, want 1: %v", len(first), first)
 		}
 		keys(t, first[0], "id", "condition", "message", "run_id", "warned_at", "ended_at")
-		if r := first[0]; r["condition"] != "min_runtime" ||
+		r := first[0]
+		if r["condition"] != "min_runtime" ||
 			r["message"] != "A run succeeded after 10 seconds, in less than 1 minute." ||
 			r["run_id"] != "0191a1b2-0000-7000-8000-000000000001" || r["warned_at"] != warned || r["ended_at"] != nil {
 			t.Errorf("the warning is %v", r)
@@ -49,8 +50,8 @@ func TestWarnings(t *testing.T) {
 			t.Errorf("the newest: %v", rows)
 		}
 		next := page.object()["meta"].(map[string]any)["next_cursor"].(string)
-		if rows := c.get(m + "/warnings?limit=1&cursor=" + next).is(200).rows(); len(rows) != 1 ||
-			rows[0]["id"] != first[0]["id"] || rows[0]["ended_at"] != ended {
+		rows := c.get(m + "/warnings?limit=1&cursor=" + next).is(200).rows()
+		if len(rows) != 1 || rows[0]["id"] != first[0]["id"] || rows[0]["ended_at"] != ended {
 			t.Errorf("the oldest: %v", rows)
 		}
 		if rows := c.get(m + "/warnings?condition=no_overlap").is(200).rows(); len(rows) != 0 {

@@ -28,9 +28,8 @@ func TestFind(t *testing.T) {
 			t.Errorf("%s is not found at %s", name, a.url)
 		}
 		dot := strings.LastIndexByte(a.url, '.')
-		if doc := Find(
-			strings.TrimPrefix(a.url[:dot-16]+"0123456789abcdef"+a.url[dot:], Path),
-		); doc == nil || doc != a.other() {
+		doc := Find(strings.TrimPrefix(a.url[:dot-16]+"0123456789abcdef"+a.url[dot:], Path))
+		if doc == nil || doc != a.other() {
 			t.Errorf("%s of another version is not found", name)
 		}
 	}

@@ -16,8 +16,8 @@ func TestColoursOfBothSchemes(t *testing.T) {
 			t.Errorf("%s uses light-dark()", name)
 		}
 		values := regexp.MustCompile(`:\s*var\(--light, ?#\w+\) var\(--dark, ?#\w+\)[;}]`).FindAllString(style, -1)
-		if light, dark := strings.Count(style, "var(--light,"),
-			strings.Count(style, "var(--dark,"); len(values) != light || len(values) != dark || light == 0 {
+		light, dark := strings.Count(style, "var(--light,"), strings.Count(style, "var(--dark,")
+		if len(values) != light || len(values) != dark || light == 0 {
 			t.Errorf("%s: %d light values and %d dark ones, %d together", name, light, dark, len(values))
 		}
 	}

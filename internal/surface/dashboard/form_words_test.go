@@ -191,8 +191,8 @@ func checkWords(v *dashboardtest.Visitor, path string, a dashboardtest.Answer) {
 		for _, x := range append(f.All("input"), f.All("textarea")...) {
 			label := strings.Join(f.Texts("label"), " ")
 			for _, wrong := range f.Texts(".wrong") {
-				if key := x.Attr("name"); strings.HasPrefix(wrong, "The "+key+" ") &&
-					!strings.Contains(strings.ToLower(label), key) {
+				key := x.Attr("name")
+				if strings.HasPrefix(wrong, "The "+key+" ") && !strings.Contains(strings.ToLower(label), key) {
 					v.Errorf("%s says of %q: %s", path, label, wrong)
 				}
 			}

@@ -84,8 +84,8 @@ func TestSecurityHeaders(t *testing.T) {
 					s.Errorf("%s: %s %q, want %q", path, name, got, want)
 				}
 			}
-			if policy := a.Header.Get("Content-Security-Policy"); !strings.Contains(policy, "frame-ancestors 'none'") ||
-				strings.Contains(policy, "unsafe") {
+			policy := a.Header.Get("Content-Security-Policy")
+			if !strings.Contains(policy, "frame-ancestors 'none'") || strings.Contains(policy, "unsafe") {
 				s.Errorf("%s: policy %q", path, policy)
 			}
 		}
@@ -129,9 +129,8 @@ func TestQueriesThatAreNoText(t *testing.T) {
 				"object", "page", "page_slug",
 				"q", "search", "sort", "state", "subscriber", "tag", "template", "type",
 			} {
-				if a := owner.Get(
-					path + "?" + url.Values{name: {bad}}.Encode(),
-				); a.StatusCode >= http.StatusInternalServerError {
+				a := owner.Get(path + "?" + url.Values{name: {bad}}.Encode())
+				if a.StatusCode >= http.StatusInternalServerError {
 					s.Errorf("%s with %s: %d", path, name, a.StatusCode)
 				}
 			}

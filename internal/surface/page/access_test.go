@@ -226,8 +226,8 @@ func (p *privatePage) admits(host, part, name string, credential []string) {
 	want := p.ask(host, "GET", secretAt(host, part), p.token).Code
 	rec := p.ask(host, "GET", secretAt(host, part), credential)
 	if rec.Code == 303 && name == "the key" && !isDocument(strings.TrimPrefix(part, "/")) {
-		if l := rec.Header().Get("Location"); strings.Contains(l, "key") ||
-			!strings.HasPrefix(l, secretAt(host, "")) {
+		l := rec.Header().Get("Location")
+		if strings.Contains(l, "key") || !strings.HasPrefix(l, secretAt(host, "")) {
 			p.t.Errorf("the key leads to %s", l)
 		}
 		return
@@ -235,8 +235,7 @@ func (p *privatePage) admits(host, part, name string, credential []string) {
 	if rec.Code != want || rec.Header().Get("Cache-Control") != "private, no-store" ||
 		rec.Header().Get("X-Robots-Tag") == "" ||
 		rec.Header().Get("Access-Control-Allow-Origin") != "" {
-		p.t.Errorf("GET %s at %s with %s: %d %v, want %d", part, host, name, rec.Code, rec.Header(),
-			want)
+		p.t.Errorf("GET %s at %s with %s: %d %v, want %d", part, host, name, rec.Code, rec.Header(), want)
 	}
 }
 
@@ -344,8 +343,8 @@ func TestCookieOfPrivatePage(t *testing.T) {
 			w.t.Errorf("the cookie is for %s", got.Path)
 		}
 		for _, method := range []string{"GET", "POST"} {
-			if rec := w.do(method, "/status/secret/access", "Cookie", visit); rec.Code != 303 ||
-				rec.Header().Get("Location") != "/status/secret" {
+			rec := w.do(method, "/status/secret/access", "Cookie", visit)
+			if rec.Code != 303 || rec.Header().Get("Location") != "/status/secret" {
 				w.t.Errorf("%s of the form by a visitor: %d %v", method, rec.Code, rec.Header())
 			}
 		}
@@ -378,8 +377,8 @@ func TestWrongPasswordsAreLimited(t *testing.T) {
 		for range maxWrongPasswords {
 			w.enter(host, "/status/secret/access", "nonsense")
 		}
-		if rec := w.enter(host, "/status/secret/access", pagePassword); rec.Code != 429 ||
-			rec.Header().Get("Retry-After") != "600" || rec.Header().Get("Set-Cookie") != "" {
+		rec := w.enter(host, "/status/secret/access", pagePassword)
+		if rec.Code != 429 || rec.Header().Get("Retry-After") != "600" || rec.Header().Get("Set-Cookie") != "" {
 			w.t.Errorf("after many wrong passwords: %d %v", rec.Code, rec.Header())
 		}
 		w.entersAsKnown(host, visit)
@@ -445,8 +444,8 @@ func TestMembersOfPrivatePage(t *testing.T) {
 			w.t.Errorf("a member whose session does not count gets %d", rec.Code)
 		}
 		counts = true
-		if rec := w.at(own, "GET", "/", cookie...); rec.Code != 403 ||
-			!strings.Contains(rec.Body.String(), "http://localhost:8080/admin/visit/secret") {
+		rec := w.at(own, "GET", "/", cookie...)
+		if rec.Code != 403 || !strings.Contains(rec.Body.String(), "http://localhost:8080/admin/visit/secret") {
 			w.t.Errorf("a member at the domain gets %d %s", rec.Code, rec.Body)
 		}
 		other, _ := storetest.Workspace(w.t, w.store, "other")
@@ -463,8 +462,8 @@ func TestMembersOfPrivatePage(t *testing.T) {
 		for name, fields := range map[string][]string{
 			"a member of another workspace": cookie, "nobody": nil, "no session": {"Cookie", "allswell=nonsense"},
 		} {
-			if rec := w.do("GET", "/status/other", fields...); rec.Code != 403 ||
-				strings.Contains(rec.Body.String(), "Other") {
+			rec := w.do("GET", "/status/other", fields...)
+			if rec.Code != 403 || strings.Contains(rec.Body.String(), "Other") {
 				w.t.Errorf("%s gets %d %s", name, rec.Code, rec.Body)
 			}
 		}

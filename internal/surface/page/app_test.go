@@ -40,8 +40,8 @@ func TestPageIsAnApp(t *testing.T) {
 		}
 		rec := w.do("GET", base+"/manifest.webmanifest")
 		var m manifest
-		if err := json.Unmarshal(rec.Body.Bytes(), &m); err != nil ||
-			rec.Header().Get("Content-Type") != "application/manifest+json" {
+		err := json.Unmarshal(rec.Body.Bytes(), &m)
+		if err != nil || rec.Header().Get("Content-Type") != "application/manifest+json" {
 			t.Fatalf("%v %v", err, rec.Header())
 		}
 		if m.Name != "Acme" || m.StartURL != base+"/" || m.Scope != base+"/" || m.Display != "standalone" ||
@@ -108,9 +108,8 @@ func TestPushSignUp(t *testing.T) {
 				return nil
 			})
 		must(w, update, err)
-		if got := w.push(
-			inc.ID, newPushTarget(t, "https://fcm.googleapis.com/fcm/send/another"), ownOrigin,
-		); got != 422 {
+		got := w.push(inc.ID, newPushTarget(t, "https://fcm.googleapis.com/fcm/send/another"), ownOrigin)
+		if got != 422 {
 			t.Errorf("an incident that is over: %d", got)
 		}
 		if body := w.do("GET", path).Body.String(); strings.Contains(body, `class="push"`) {

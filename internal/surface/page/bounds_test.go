@@ -32,15 +32,13 @@ func newLongTimelines(t *testing.T, updates int, message string) (w *fixture, in
 	m := must(w, planned, err)
 	for range updates - 1 {
 		w.clock.move(time.Second)
-		if _, err := w.store.PostUpdate(
-			t.Context(), w.ws, inc.ID, statuspage.IncidentUpdate{Message: message}, nil,
-		); err != nil {
+		_, err := w.store.PostUpdate(t.Context(), w.ws, inc.ID, statuspage.IncidentUpdate{Message: message}, nil)
+		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := w.store.PostMaintenanceUpdate(
-			t.Context(), w.ws, m.ID, resource.MaintenanceUpdate.From(statuspage.MaintenanceUpdate{Message: message}),
-			"",
-		); err != nil {
+		_, err = w.store.PostMaintenanceUpdate(t.Context(), w.ws, m.ID,
+			resource.MaintenanceUpdate.From(statuspage.MaintenanceUpdate{Message: message}), "")
+		if err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -96,9 +94,8 @@ func walkTimeline(t *testing.T, w *fixture, base string, want int) {
 		if rec.Code != 200 || len(body) > view.MaxBytes {
 			t.Fatalf("%s: %d, %d bytes", path, rec.Code, len(body))
 		}
-		if canonical := `<link rel="canonical" href="http://localhost:8080` + path + `">`; !strings.Contains(
-			body, canonical,
-		) {
+		canonical := `<link rel="canonical" href="http://localhost:8080` + path + `">`
+		if !strings.Contains(body, canonical) {
 			t.Errorf("%s does not have %s", path, canonical)
 		}
 		if again := w.do("GET", path, "If-None-Match", rec.Header().Get("Etag")); again.Code != 304 {
@@ -132,11 +129,12 @@ func TestTimelineInParts(t *testing.T) {
 			w.get(base+"?before="+wrong, 404)
 		}
 		w.get(base+"?before=121", 200)
-		if body := w.do("GET", base+"?before=2&lang=ar").Body.String(); !strings.Contains(body, "التحديث 1") ||
-			!strings.Contains(body, `href="`+base+`?lang=ar#timeline"`) {
+		body = w.do("GET", base+"?before=2&lang=ar").Body.String()
+		if !strings.Contains(body, "التحديث 1") || !strings.Contains(body, `href="`+base+`?lang=ar#timeline"`) {
 			t.Error("in Arabic, the oldest update has no number, or no link to the newest part")
 		}
-		if body := w.do("GET", base+"?lang=de").Body.String(); !strings.Contains(body, "Meldungen 71 bis 120") ||
+		body = w.do("GET", base+"?lang=de").Body.String()
+		if !strings.Contains(body, "Meldungen 71 bis 120") ||
 			!strings.Contains(body, `?before=71&amp;lang=de#timeline`) {
 			t.Error("in German, the newest part has no numbers, or no link in German")
 		}

@@ -47,7 +47,8 @@ func TestChatSignUp(t *testing.T) {
 		}
 		path := "/status/acme/subscription/" + sub.Key
 		// The link in the message asks for the code, too.
-		if page := w.do("GET", path).Body.String(); !strings.Contains(page, `name="code"`) ||
+		page := w.do("GET", path).Body.String()
+		if !strings.Contains(page, `name="code"`) ||
 			strings.Contains(page, sub.Code) || strings.Contains(page, "abcdefgh") {
 			t.Errorf("the page of the link: %s", page)
 		}

@@ -27,13 +27,14 @@ func TestComponentPage(t *testing.T) {
 		if got := p.One(t, "h1") + ", " + p.One(t, ".now"); got != "Check & pay, Operational" {
 			t.Errorf("it shows %q", got)
 		}
-		if got := p.Texts("#incidents"); len(got) != 1 ||
-			!strings.Contains(p.Text(), "This component has had no incidents.") {
+		got := p.Texts("#incidents")
+		if len(got) != 1 || !strings.Contains(p.Text(), "This component has had no incidents.") {
 			t.Errorf("without incidents it shows %q", p.Text())
 		}
-		if got := p.All(".days tbody tr"); len(got) != 90 || got[0].Text() != "Saturday, 21 NovemberOperational100%" &&
-			got[0].Text() != "Saturday, 21 NovemberNo data yet" {
-			t.Errorf("%d days, the first %q", len(got), got[0].Text())
+		days := p.All(".days tbody tr")
+		if len(days) != 90 || days[0].Text() != "Saturday, 21 NovemberOperational100%" &&
+			days[0].Text() != "Saturday, 21 NovemberNo data yet" {
+			t.Errorf("%d days, the first %q", len(days), days[0].Text())
 		}
 	})
 }
@@ -59,8 +60,8 @@ func TestIncidentsOfComponent(t *testing.T) {
 		}))
 		w.clock.move(36 * time.Minute)
 		p := w.get(path, 200)
-		if got := p.Texts("article h3"); !slices.Equal(got, []string{"No payments", "New tills"}) ||
-			p.One(t, ".now") != "Major Outage" {
+		got := p.Texts("article h3")
+		if !slices.Equal(got, []string{"No payments", "New tills"}) || p.One(t, ".now") != "Major Outage" {
 			t.Errorf("it shows %q and the status %q", got, p.One(t, ".now"))
 		}
 		if text := p.Text(); !strings.Contains(text, "Incidents of this component No past incidents") {
@@ -103,8 +104,8 @@ func TestComponentIsEmbedded(t *testing.T) {
 		path := "/status/acme/components/" + c.ID
 		p := w.get(path, 200)
 		link := "http://localhost:8080" + path
-		if got, want := p.One(t, "pre"),
-			`<a href="`+link+`"><img src="`+link+`/badge.svg" alt="Check &amp; pay"></a>`; got != want {
+		got, want := p.One(t, "pre"), `<a href="`+link+`"><img src="`+link+`/badge.svg" alt="Check &amp; pay"></a>`
+		if got != want {
 			t.Errorf("to embed: %s, want %s", got, want)
 		}
 		for _, a := range p.All(".feeds a") {
@@ -263,8 +264,8 @@ func TestResponseTimes(t *testing.T) {
 		}
 		m := w.secretCheck(c.ID)
 		w.clock.move(10 * time.Minute)
-		if p := w.get(path, 200); p.One(t, "#times") != "Response times" ||
-			!strings.Contains(p.Text(), "No result is known.") {
+		p := w.get(path, 200)
+		if p.One(t, "#times") != "Response times" || !strings.Contains(p.Text(), "No result is known.") {
 			t.Errorf("before the first result: %s", p.Text())
 		}
 		now, err := w.store.Clock(ctx)
@@ -276,7 +277,8 @@ func TestResponseTimes(t *testing.T) {
 			t.Fatal(err)
 		}
 		w.clock.move(6 * time.Minute)
-		if p := w.get(path, 200); len(p.All("svg.times")) != 0 || len(p.All("svg.failures")) != 1 ||
+		p = w.get(path, 200)
+		if len(p.All("svg.times")) != 0 || len(p.All("svg.failures")) != 1 ||
 			p.All("svg.failures")[0].Attr("aria-label") != "Checks: 1. Failed: 1." {
 			t.Error("without a good result there is a scale of times, or no text for the failures")
 		}
@@ -292,7 +294,7 @@ func TestResponseTimes(t *testing.T) {
 			t.Fatal(err)
 		}
 		w.clock.move(6 * time.Minute)
-		p := w.get(path, 200)
+		p = w.get(path, 200)
 		if got := p.All(".scroll tbody tr"); len(got) != 1 || !strings.Contains(got[0].Text(), "200 ms") {
 			t.Errorf("rows %v", got)
 		}

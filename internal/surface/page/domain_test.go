@@ -55,8 +55,8 @@ func TestLinksAtOwnDomain(t *testing.T) {
 		w.domain("acme", own)
 		p := htmltest.Parse(t, w.at(own, "GET", "/").Body.String())
 		htmltest.CheckPage(t, "/", p)
-		if got := p.All("link[rel=canonical]")[0].Attr("href"); got != "https://"+own+"/" ||
-			p.All("main")[0].Attr("data-events") != "/events" {
+		got := p.All("link[rel=canonical]")[0].Attr("href")
+		if got != "https://"+own+"/" || p.All("main")[0].Attr("data-events") != "/events" {
 			t.Errorf("canonical %s", got)
 		}
 		seen := 0
@@ -226,9 +226,8 @@ func TestFormsAtOwnDomain(t *testing.T) {
 		t := w.t
 		const own = "status.acme.example"
 		w.domain("acme", own)
-		if got := htmltest.Parse(t, w.at(own, "GET", "/").Body.String()).All("form")[0].Attr(
-			"action",
-		); got != "/subscribe" {
+		got := htmltest.Parse(t, w.at(own, "GET", "/").Body.String()).All("form")[0].Attr("action")
+		if got != "/subscribe" {
 			t.Errorf("the form is sent to %s", got)
 		}
 		send := func(path, body, origin string) *httptest.ResponseRecorder {
@@ -252,8 +251,8 @@ func TestFormsAtOwnDomain(t *testing.T) {
 		if len(w.subscribers()) != 0 {
 			t.Error("still subscribed")
 		}
-		if form := htmltest.Parse(t, w.at(own, "GET", "/subscribe").Body.String()).All("form"); len(form) != 2 ||
-			form[0].Attr("action") != "/subscribe" {
+		form := htmltest.Parse(t, w.at(own, "GET", "/subscribe").Body.String()).All("form")
+		if len(form) != 2 || form[0].Attr("action") != "/subscribe" {
 			t.Errorf("%d forms", len(form))
 		}
 	})

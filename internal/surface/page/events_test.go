@@ -333,7 +333,8 @@ func TestManyViewersOfOneChange(t *testing.T) {
 					for range 20 {
 						requests.Go(func() {
 							rec := w.do("GET", "/status/acme")
-							if body := rec.Body.String(); !strings.Contains(body, ` data-tag="`+m["id"]+`"`) ||
+							body := rec.Body.String()
+							if !strings.Contains(body, ` data-tag="`+m["id"]+`"`) ||
 								!strings.Contains(body, ">"+kernel.Banner(status)+"</h2>") {
 								t.Error("the page does not show the change of the event")
 							}

@@ -112,9 +112,8 @@ func TestIncidentPage(t *testing.T) {
 		if got := p.All("h1")[0].RawText(); got != strings.ReplaceAll(hostile, "\u202e", "") {
 			t.Errorf("the title reads %q", got)
 		}
-		if got := p.All(
-			".timeline .message",
-		)[40].RawText(); got != strings.NewReplacer("\n", "", "\u202e", "").Replace(first) {
+		got := p.All(".timeline .message")[40].RawText()
+		if got != strings.NewReplacer("\n", "", "\u202e", "").Replace(first) {
 			t.Errorf("the first message reads %q", got)
 		}
 		if got := p.One(t, ".meta"); got != "Major impact Investigating began 21 Nov 2020, 15:04" {
@@ -126,9 +125,8 @@ func TestIncidentPage(t *testing.T) {
 			return nil
 		}, statuspage.IncidentUpdate{}, "")
 		must(w, inc, err)
-		if got := w.get(path, 200).One(
-			t, ".meta",
-		); got != "Major impact Resolved after 40 minutes 21 Nov 2020, 15:04 to 15:44" {
+		got = w.get(path, 200).One(t, ".meta")
+		if got != "Major impact Resolved after 40 minutes 21 Nov 2020, 15:04 to 15:44" {
 			t.Errorf("the state reads %q", got)
 		}
 

@@ -72,7 +72,8 @@ func TestHeadersAndMethods(t *testing.T) {
 			w.get(path, 404)
 		}
 		// The page as an app begins with a slash at its end; its links stay below it.
-		if with := w.do("GET", "/status/acme/"); with.Code != 200 ||
+		with := w.do("GET", "/status/acme/")
+		if with.Code != 200 ||
 			with.Body.String() != w.do("GET", "/status/acme").Body.String() ||
 			!strings.Contains(with.Body.String(), `<link rel="canonical" href="http://localhost:8080/status/acme">`) {
 			t.Errorf("with a slash: %s", with.Body)
@@ -119,9 +120,8 @@ func BenchmarkPage(b *testing.B) {
 	s := storetest.Open(b, "sqlite:"+b.TempDir()+"/a.db", store.Options{})
 	ws, _ := storetest.Workspace(b, s, account.DefaultWorkspace)
 	site := New(Config{Store: s})
-	if _, err := s.CreatePage(
-		b.Context(), ws, resource.Page.From(statuspage.Page{Name: "Acme", Slug: "acme"}),
-	); err != nil {
+	_, err := s.CreatePage(b.Context(), ws, resource.Page.From(statuspage.Page{Name: "Acme", Slug: "acme"}))
+	if err != nil {
 		b.Fatal(err)
 	}
 	r := httptest.NewRequest("GET", "/status/acme", nil)

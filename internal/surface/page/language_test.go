@@ -142,9 +142,8 @@ func TestTimeZone(t *testing.T) {
 		if got := p.Texts(".day")[0]; got != "Monday, 30 November Late 23:30 No impact Resolved Full timeline" {
 			t.Errorf("the day reads %q", got)
 		}
-		if got := p.Texts(
-			"footer .notes p",
-		)[0]; got != "As of 30 Nov 2020, 23:30. No changes since. All times are in America/New York." {
+		got := p.Texts("footer .notes p")[0]
+		if got != "As of 30 Nov 2020, 23:30. No changes since. All times are in America/New York." {
 			t.Errorf("the footer reads %q", got)
 		}
 		if got := p.All(".day summary time")[0].Attr("datetime"); got != "2020-12-01T04:30:00.000Z" {
@@ -165,10 +164,9 @@ func TestTimeZone(t *testing.T) {
 		if got := month(); !slices.Equal(got, []string{"December 2020"}) {
 			t.Errorf("after midnight: %q", got)
 		}
-		if got := w.get("/status/acme/history?month=2020-11", 200).Texts(".day h4"); !slices.Equal(
-			got, []string{"Late"},
-		) {
-			t.Errorf("in November: %q", got)
+		headings := w.get("/status/acme/history?month=2020-11", 200).Texts(".day h4")
+		if !slices.Equal(headings, []string{"Late"}) {
+			t.Errorf("in November: %q", headings)
 		}
 	})
 }
@@ -201,9 +199,8 @@ func TestSystemMessages(t *testing.T) {
 		if !slices.Equal(got, want) {
 			t.Errorf("in German: %q", got)
 		}
-		if got := w.get("/status/acme/maintenances/"+m.ID+"?lang=en", 200).Texts(
-			".timeline .message",
-		); got[0] != "The maintenance is complete." || got[2] != got[1] {
+		got = w.get("/status/acme/maintenances/"+m.ID+"?lang=en", 200).Texts(".timeline .message")
+		if got[0] != "The maintenance is complete." || got[2] != got[1] {
 			t.Errorf("in English: %q", got)
 		}
 		if got := w.get("/status/acme?lang=de", 200).One(t, ".excerpt"); got != want[0] {
@@ -215,16 +212,14 @@ func TestSystemMessages(t *testing.T) {
 		for _, path := range []string{
 			"/status/acme/history.atom", "/status/acme/history.rss", "/status/acme/history.ics",
 		} {
-			if got := strings.ReplaceAll(
-				w.do("GET", path).Body.String(), "\r\n ", "",
-			); !strings.Contains(got, want[0]) || strings.Contains(got, "complete.") {
+			got := strings.ReplaceAll(w.do("GET", path).Body.String(), "\r\n ", "")
+			if !strings.Contains(got, want[0]) || strings.Contains(got, "complete.") {
 				t.Errorf("%s: %s", path, got)
 			}
 		}
-		if got := w.do(
-			"GET", "/status/acme/api/v2/scheduled-maintenances.json",
-		).Body.String(); !strings.Contains(got, "The maintenance is complete.") || strings.Contains(got, want[0]) {
-			t.Errorf("datetime: %s", got)
+		document := w.do("GET", "/status/acme/api/v2/scheduled-maintenances.json").Body.String()
+		if !strings.Contains(document, "The maintenance is complete.") || strings.Contains(document, want[0]) {
+			t.Errorf("datetime: %s", document)
 		}
 	})
 }

@@ -111,9 +111,8 @@ func TestNotFoundLimit(t *testing.T) {
 				t.Fatalf("request %d above the limit: %d, %q", i, rec.Code, rec.Header().Get("Retry-After"))
 			}
 		}
-		if rec := w.from(
-			"192.0.2.7", "GET", "/status/acme/maintenances/mnt_00000000000000000000",
-		); rec.Code != http.StatusTooManyRequests {
+		rec := w.from("192.0.2.7", "GET", "/status/acme/maintenances/mnt_00000000000000000000")
+		if rec.Code != http.StatusTooManyRequests {
 			t.Errorf("a maintenance: %d", rec.Code)
 		}
 		for path, want := range map[string]int{
@@ -174,9 +173,8 @@ func TestNotFoundLimitOfKeys(t *testing.T) {
 			t.Errorf("%v", codes)
 		}
 		free()
-		if rec := w.from(
-			"192.0.2.7", "POST", "/status/acme/unsubscribe/"+sub.Key,
-		); rec.Code != 200 || len(w.subscribers()) != 0 {
+		rec := w.from("192.0.2.7", "POST", "/status/acme/unsubscribe/"+sub.Key)
+		if rec.Code != 200 || len(w.subscribers()) != 0 {
 			t.Errorf("the valid key: %d, %d subscribers", rec.Code, len(w.subscribers()))
 		}
 	})
@@ -368,8 +366,8 @@ func TestSignUpsPerNetwork(t *testing.T) {
 	for range 200 { // rejected sign-ups do not count towards the limit of the network
 		l.take(netip.MustParseAddr("192.0.2.1"), audience.ChannelEmail, "", day)
 	}
-	if v := l.take(netip.MustParseAddr("192.0.2.2"), audience.ChannelEmail, "", day); !v.Allowed ||
-		v.Remaining != signUpsPerNetwork-signUpsPerAddress-1 {
+	v := l.take(netip.MustParseAddr("192.0.2.2"), audience.ChannelEmail, "", day)
+	if !v.Allowed || v.Remaining != signUpsPerNetwork-signUpsPerAddress-1 {
 		t.Errorf("%+v", v)
 	}
 }

@@ -39,10 +39,11 @@ func TestListWithBrokenPages(t *testing.T) {
 		w.status("hangs", hangs.ID, kernel.StatusMajorOutage)
 		w.status("fails", fails.ID, kernel.StatusDegraded)
 		p := w.get("/", 200)
-		if got, want := p.Texts(".pages .state"),
+		got, want := p.Texts(".pages .state"),
 			[]string{
 				"All systems operational", "Major system outage", "Some systems are degraded",
-			}; !slices.Equal(got, want) {
+			}
+		if !slices.Equal(got, want) {
 			t.Errorf("%q, want %q", got, want)
 		}
 		if late := p.All(".late"); len(late) != 0 {
@@ -113,8 +114,8 @@ func TestListKeepsTheChosenLanguage(t *testing.T) {
 		for range 2 { // rendered, and from memory
 			for query, want := range map[string]string{"": "/status/acme/", "?lang=de": "/status/acme/?lang=de"} {
 				p := htmltest.Parse(w.t, w.do("GET", "/"+query, "Accept-Language", "de").Body.String())
-				if lang, got := p.All("html")[0].Attr("lang"),
-					p.All(".pages a")[0].Attr("href"); lang != "de" || got != want {
+				lang, got := p.All("html")[0].Attr("lang"), p.All(".pages a")[0].Attr("href")
+				if lang != "de" || got != want {
 					w.t.Errorf("/%s is in %s and links to %s, want %s", query, lang, got, want)
 				}
 			}

@@ -28,17 +28,16 @@ func TestMaintenancePage(t *testing.T) {
 		if got := p.All("h1")[0].RawText(); got != markdown.Line(hostile) {
 			t.Errorf("the title reads %q", got)
 		}
-		if got := p.One(
-			t, ".meta",
-		); got != "Scheduled 21 Nov 2026, 23:04 to 22 Nov 2026, 01:34 Planned duration: 2 hours 30 minutes" &&
+		got := p.One(t, ".meta")
+		if got != "Scheduled 21 Nov 2026, 23:04 to 22 Nov 2026, 01:34 Planned duration: 2 hours 30 minutes" &&
 			got != "Scheduled 21 Nov 2020, 23:04 to 22 Nov 2020, 01:34 Planned duration: 2 hours 30 minutes" {
 			t.Errorf("ahead it says %q", got)
 		}
 		if got := p.Texts(".message strong"); !slices.Equal(got, []string{"replace"}) {
 			t.Errorf("Markdown: %q", got)
 		}
-		if got := p.One(t, ".affected a"); got != "Database" ||
-			p.All(".affected a")[0].Attr("href") != "/status/acme/components/"+c.ID {
+		got = p.One(t, ".affected a")
+		if got != "Database" || p.All(".affected a")[0].Attr("href") != "/status/acme/components/"+c.ID {
 			t.Errorf("it concerns %q", got)
 		}
 		if got := p.Texts(".months a"); !slices.Equal(got, []string{"Current status", "Maintenance calendar"}) {
@@ -57,9 +56,8 @@ func TestMaintenancePage(t *testing.T) {
 		w.clock.set(day.Add(10*time.Hour + 30*time.Minute))
 		advance(w)
 		p = w.get(path, 200)
-		if got := p.One(
-			t, ".meta",
-		); got != "Completed 21 Nov 2020, 23:04 to 22 Nov 2020, 01:34 Completed after 2 hours 30 minutes" {
+		got = p.One(t, ".meta")
+		if got != "Completed 21 Nov 2020, 23:04 to 22 Nov 2020, 01:34 Completed after 2 hours 30 minutes" {
 			t.Errorf("afterwards it says %q", got)
 		}
 		if got := p.Texts(".timeline .message"); len(got) != 4 || got[1] != "The disk is in." {

@@ -89,8 +89,8 @@ func sameAs(t *testing.T, what string, got, want *httptest.ResponseRecorder, hid
 	}
 	for _, h := range []http.Header{got.Header(), want.Header()} {
 		for name := range h {
-			if a, b := clean.Replace(fmt.Sprint(got.Header()[name])),
-				clean.Replace(fmt.Sprint(want.Header()[name])); a != b {
+			a, b := clean.Replace(fmt.Sprint(got.Header()[name])), clean.Replace(fmt.Sprint(want.Header()[name]))
+			if a != b {
 				t.Errorf("%s: %s is %s, want %s", what, name, a, b)
 			}
 		}
@@ -239,7 +239,8 @@ func TestPageBecomesPrivate(t *testing.T) {
 			}
 		}
 		w.see("secret", statuspage.VisibilityUnlisted)
-		if rec := w.do("GET", "/status/secret"); rec.Code != 200 || rec.Header().Get("X-Robots-Tag") == "" ||
+		rec := w.do("GET", "/status/secret")
+		if rec.Code != 200 || rec.Header().Get("X-Robots-Tag") == "" ||
 			rec.Header().Get("Cache-Control") == "private, no-store" {
 			w.t.Errorf("visible again: %d %v", rec.Code, rec.Header())
 		}
@@ -253,8 +254,8 @@ func TestPageBecomesPrivate(t *testing.T) {
 		}
 		w.see("secret", statuspage.VisibilityPrivate)
 		for _, part := range parts {
-			if rec := w.do("GET", "/status/secret"+part); rec.Code == 200 ||
-				strings.Contains(rec.Body.String(), "Secret") {
+			rec := w.do("GET", "/status/secret"+part)
+			if rec.Code == 200 || strings.Contains(rec.Body.String(), "Secret") {
 				w.t.Errorf("%s while the index cannot be loaded: %d", part, rec.Code)
 			}
 		}
@@ -375,8 +376,8 @@ func TestSubscriberOfAPrivatePage(t *testing.T) {
 			w.showsNoSecret("PUT of "+part, w.do("PUT", path), 405)
 		}
 		path := "/status/secret/subscription/" + sub.Key
-		if text := w.do("GET", path).Body.String(); !strings.Contains(text, "The whole page") ||
-			strings.Contains(text, "no longer exist") {
+		text := w.do("GET", path).Body.String()
+		if !strings.Contains(text, "The whole page") || strings.Contains(text, "no longer exist") {
 			w.t.Errorf("a subscription to the page: %s", text)
 		}
 		all, _, err := w.store.Components().List(w.t.Context(), w.ws, "secret", store.Filter{},
@@ -384,7 +385,7 @@ func TestSubscriberOfAPrivatePage(t *testing.T) {
 		must(w, all, err)
 		some, err := w.store.ChangeSubscription(w.t.Context(), "secret", sub.Key, []string{all[0].ID})
 		must(w, some, err)
-		text := w.do("GET", path).Body.String()
+		text = w.do("GET", path).Body.String()
 		if !strings.Contains(text, "Components that this page does not show.") ||
 			strings.Contains(text, "no longer exist") {
 			w.t.Errorf("a subscription to components of the page: %s", text)
@@ -408,8 +409,8 @@ func TestSubscriberOfAPrivatePage(t *testing.T) {
 		if rec := w.do("POST", "/status/secret/unsubscribe/"+sub.Key); rec.Code != 200 {
 			w.t.Errorf("unsubscribing: %d", rec.Code)
 		}
-		if rec := w.do("GET", "/status/secret/subscription/"+sub.Key); rec.Code != 404 ||
-			strings.Contains(rec.Body.String(), "Secret") {
+		rec := w.do("GET", "/status/secret/subscription/"+sub.Key)
+		if rec.Code != 404 || strings.Contains(rec.Body.String(), "Secret") {
 			w.t.Errorf("after unsubscribing: %d %s", rec.Code, rec.Body)
 		}
 	})
@@ -471,8 +472,8 @@ func TestWellKnownPaths(t *testing.T) {
 			for path, typ := range map[string]string{
 				"/robots.txt": "text/plain; charset=utf-8", "/favicon.ico": "image/x-icon",
 			} {
-				if rec := w.at(host, "GET", path); rec.Code != 200 || rec.Header().Get("Content-Type") != typ ||
-					rec.Body.Len() == 0 {
+				rec := w.at(host, "GET", path)
+				if rec.Code != 200 || rec.Header().Get("Content-Type") != typ || rec.Body.Len() == 0 {
 					w.t.Errorf("%s at %s: %d %v", path, host, rec.Code, rec.Header())
 				}
 			}

@@ -146,8 +146,8 @@ func TestFeedsOverTime(t *testing.T) {
 			t.Errorf("after the page has moved there are %q, want %q", got, before)
 		}
 		body := w.do("GET", "/status/other/history.atom").Body.String()
-		if want := `<link rel="alternate" type="text/html" href="https://status.acme.example/incidents/` + inc.ID +
-			`">`; !strings.Contains(body, want) || strings.Contains(body, "localhost") {
+		want := `<link rel="alternate" type="text/html" href="https://status.acme.example/incidents/` + inc.ID + `">`
+		if !strings.Contains(body, want) || strings.Contains(body, "localhost") {
 			t.Errorf("%s is not in %s", want, body)
 		}
 
@@ -222,9 +222,8 @@ func TestBadgesOverTime(t *testing.T) {
 				t.Errorf("%s says %q, want %q", path, got, want)
 			}
 		}
-		if rec := w.do(
-			"GET", "/status/acme/badge.json?label=Lamps&style=uptime",
-		); rec.Body.String() != `{"schemaVersion":1,"label":"Lamps","message":"90.00% uptime","color":"b3261e"}` {
+		rec := w.do("GET", "/status/acme/badge.json?label=Lamps&style=uptime")
+		if rec.Body.String() != `{"schemaVersion":1,"label":"Lamps","message":"90.00% uptime","color":"b3261e"}` {
 			t.Errorf("for shields: %s", rec.Body)
 		}
 

@@ -30,8 +30,8 @@ func TestVariantsShareOneLoad(t *testing.T) {
 				for host, path := range map[string]string{"example.com": "/status/acme", "status.acme.example": "/"} {
 					for _, path := range []string{path, path + "?lang=" + l.Tag} {
 						rec := w.at(host, "GET", path, "Accept-Language", l.Tag)
-						if got := htmltest.Parse(t, rec.Body.String()).All("html")[0].Attr("lang"); rec.Code != 200 ||
-							got != l.Tag {
+						got := htmltest.Parse(t, rec.Body.String()).All("html")[0].Attr("lang")
+						if rec.Code != 200 || got != l.Tag {
 							t.Errorf("%s%s: %d in %s", host, path, rec.Code, got)
 						}
 					}
@@ -79,17 +79,15 @@ func TestVariantsAreLimited(t *testing.T) {
 		c := w.component("acme", "Website", kernel.StatusMajorOutage)
 		for range 2 {
 			for _, l := range i18n.All() {
-				if got := w.do("GET", "/status/acme?lang="+l.Tag).Body.String(); !strings.Contains(
-					got, l.Banner(kernel.StatusMajorOutage),
-				) {
+				got := w.do("GET", "/status/acme?lang="+l.Tag).Body.String()
+				if !strings.Contains(got, l.Banner(kernel.StatusMajorOutage)) {
 					t.Errorf("an old page in %s", l.Name)
 				}
 			}
 		}
 		w.status("acme", c.ID, kernel.StatusOperational)
-		if got := w.do("GET", "/status/acme?lang=de").Body.String(); strings.Contains(
-			got, i18n.Find("de").Banner(kernel.StatusMajorOutage),
-		) {
+		got := w.do("GET", "/status/acme?lang=de").Body.String()
+		if strings.Contains(got, i18n.Find("de").Banner(kernel.StatusMajorOutage)) {
 			t.Error("an old page after a change")
 		}
 	})

@@ -158,9 +158,8 @@ func (w *mailFixture) shortLinks(key string) {
 // TestSMSSignUpsAreLimited checks the limits for an address and for the day, and the countries.
 func TestSMSSignUpsAreLimited(t *testing.T) {
 	runSMS(t, store.SMSOptions{SignUpLimit: smsPerAddress + 2, Countries: []string{"49"}}, func(w *mailFixture) {
-		if p := w.answer(
-			w.post(subscribePath, url.Values{fieldPhone: {"+15558675309"}}, "address", "192.0.2.200:1"), 422,
-		); !strings.Contains(p.Text(), "Phone numbers of this country cannot be subscribed here.") {
+		p := w.answer(w.post(subscribePath, url.Values{fieldPhone: {"+15558675309"}}, "address", "192.0.2.200:1"), 422)
+		if !strings.Contains(p.Text(), "Phone numbers of this country cannot be subscribed here.") {
 			t.Errorf("another country: %s", p.Text())
 		}
 		number := 0
@@ -177,9 +176,8 @@ func TestSMSSignUpsAreLimited(t *testing.T) {
 		if got := next("192.0.2.1:1"); got != 429 {
 			t.Errorf("one more from the address: %d", got)
 		}
-		if got := w.post(
-			subscribePath, url.Values{fieldEmail: {"ada@example.com"}}, "address", "192.0.2.1:1",
-		).Code; got != 200 {
+		got := w.post(subscribePath, url.Values{fieldEmail: {"ada@example.com"}}, "address", "192.0.2.1:1").Code
+		if got != 200 {
 			t.Errorf("mail from the address: %d", got)
 		}
 		for range 2 {
@@ -190,7 +188,8 @@ func TestSMSSignUpsAreLimited(t *testing.T) {
 		full := w.post(subscribePath, url.Values{fieldPhone: {"+4915199999999"}}, "address", "203.0.113.1:1")
 		midnight := w.clock.now().Truncate(24 * time.Hour).Add(24 * time.Hour) // the limits are of UTC days
 		wait := strconv.Itoa(int(math.Ceil(midnight.Sub(w.clock.now()).Seconds())))
-		if p := w.answer(full, 429); !strings.Contains(p.Text(), "No more phone numbers can be subscribed today") ||
+		p = w.answer(full, 429)
+		if !strings.Contains(p.Text(), "No more phone numbers can be subscribed today") ||
 			full.Header().Get("Retry-After") != wait {
 			t.Errorf("%v, %s", full.Header(), p.Text())
 		}

@@ -67,9 +67,8 @@ func TestRenderedOncePerChange(t *testing.T) {
 			var requests sync.WaitGroup
 			for range 100 {
 				requests.Go(func() {
-					if got := w.do("GET", "/status/acme").Body.String(); !strings.Contains(
-						got, ">"+kernel.Banner(status)+"</h2>",
-					) {
+					got := w.do("GET", "/status/acme").Body.String()
+					if !strings.Contains(got, ">"+kernel.Banner(status)+"</h2>") {
 						t.Error("an old page")
 					}
 				})

@@ -239,8 +239,8 @@ func TestStatuspageChanges(t *testing.T) {
 		before := s.Page.UpdatedAt
 		w.clock.move(time.Minute)
 		w.status("acme", s.Components[1].ID, kernel.StatusMajorOutage)
-		if s = summary("acme"); s.Components[1].Status != "major_outage" || s.Status.Indicator != "critical" ||
-			s.Page.UpdatedAt <= before {
+		s = summary("acme")
+		if s.Components[1].Status != "major_outage" || s.Status.Indicator != "critical" || s.Page.UpdatedAt <= before {
 			t.Errorf("after a change: %+v", s)
 		}
 	})
@@ -276,12 +276,12 @@ func TestStatuspageOfRenamedPage(t *testing.T) {
 		})
 		must(w, p, err)
 		w.page("acme", "Acme the second")
-		if s := summary("other"); s.Page.Name != "Acme" || s.Page.URL != "http://localhost:8080/status/other" ||
-			len(s.Components) != 3 {
+		s := summary("other")
+		if s.Page.Name != "Acme" || s.Page.URL != "http://localhost:8080/status/other" || len(s.Components) != 3 {
 			t.Errorf("under the new slug: %+v", s)
 		}
-		if s := summary("acme"); s.Page.Name != "Acme the second" || len(s.Components) != 0 ||
-			s.Status.Indicator != "none" {
+		s = summary("acme")
+		if s.Page.Name != "Acme the second" || len(s.Components) != 0 || s.Status.Indicator != "none" {
 			t.Errorf("under the old slug: %+v", s)
 		}
 		p, err = w.store.ChangePage(t.Context(), w.ws, "acme", func(p *statuspage.Page) error {
@@ -323,8 +323,8 @@ func TestStatuspageAtOwnDomain(t *testing.T) {
 
 // TestStatuspageNames checks that the documents that are served are the generated ones.
 func TestStatuspageNames(t *testing.T) {
-	if got, want := slices.Sorted(slices.Values(statuspageapi.Names)),
-		slices.Sorted(maps.Keys(statuspagetest.Documents)); !slices.Equal(got, want) {
+	got, want := slices.Sorted(slices.Values(statuspageapi.Names)), slices.Sorted(maps.Keys(statuspagetest.Documents))
+	if !slices.Equal(got, want) {
 		t.Errorf("%v, want %v", got, want)
 	}
 }

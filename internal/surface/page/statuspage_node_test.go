@@ -163,7 +163,8 @@ func checkStatuspageFixture(t *testing.T, summary []byte) {
 		t.Fatalf("%s", summary)
 	}
 	for i, m := range []struct{ name, status string }{{"Now", "in_progress"}, {"Later", "scheduled"}} {
-		if g := got.Maintenances[i]; g.Name != m.name || g.Status != m.status || g.Impact != "maintenance" ||
+		g := got.Maintenances[i]
+		if g.Name != m.name || g.Status != m.status || g.Impact != "maintenance" ||
 			len(g.Components) != 1 || g.Components[0] != south {
 			t.Errorf("%+v, want %s", g, m.name)
 		}

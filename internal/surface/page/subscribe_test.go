@@ -78,9 +78,8 @@ func (w *mailFixture) answer(rec *httptest.ResponseRecorder, status int) htmltes
 	}
 	p := htmltest.Parse(w.t, rec.Body.String())
 	htmltest.CheckPage(w.t, "the answer", p)
-	if want := web.PolicyPage(
-		web.PageContent{Form: len(p.All("form")) > 0, Script: true},
-	); h.Get("Content-Security-Policy") != string(want) {
+	want := web.PolicyPage(web.PageContent{Form: len(p.All("form")) > 0, Script: true})
+	if h.Get("Content-Security-Policy") != string(want) {
 		w.t.Errorf("%d forms, policy %q", len(p.All("form")), h.Get("Content-Security-Policy"))
 	}
 	return p
@@ -124,8 +123,8 @@ func TestSubscribePanel(t *testing.T) {
 			t.Errorf("again: %d", again.Code)
 		}
 		p := w.get("/status/acme", 200)
-		if got := p.All("header details.subscribe #subscribe form"); len(got) != 1 ||
-			p.One(t, "header summary") != "Subscribe" {
+		got := p.All("header details.subscribe #subscribe form")
+		if len(got) != 1 || p.One(t, "header summary") != "Subscribe" {
 			t.Error("the form is not in the panel")
 		}
 		// The other parts of the page have the same panel.
@@ -140,14 +139,15 @@ func TestSubscribePanel(t *testing.T) {
 		} {
 			rec := w.do("GET", "/status/acme"+part+"?lang=ar")
 			panel := htmltest.Parse(t, rec.Body.String()).All("header #subscribe")[0]
-			if got := panel.All("form")[0].Attr("action"); got != "/status/acme/subscribe?lang=ar" ||
+			got := panel.All("form")[0].Attr("action")
+			if got != "/status/acme/subscribe?lang=ar" ||
 				len(panel.All("ul a")) != 4 ||
 				panel.All("ul a")[3].Attr("href") != "/status/acme/subscribe?lang=ar#webhook" {
 				t.Errorf("%s sends to %s", part, got)
 			}
 		}
-		if got := p.All("form input"); len(got) != 1 ||
-			p.All("#subscribe p a")[0].Attr("href") != "/status/acme/subscribe" {
+		got = p.All("form input")
+		if len(got) != 1 || p.All("#subscribe p a")[0].Attr("href") != "/status/acme/subscribe" {
 			t.Errorf("the panel has %d fields", len(got))
 		}
 	})
@@ -170,7 +170,8 @@ func TestSubscribeForm(t *testing.T) {
 			p.One(t, "label[for=email]") != "E-mail address" {
 			t.Error("the field has the wrong attributes")
 		}
-		if got := p.Texts("form details fieldset"); !slices.Equal(
+		got := p.Texts("form details fieldset")
+		if !slices.Equal(
 			got, []string{"Components Website", "Regions North South", "Components Website", "Regions North South"},
 		) {
 			t.Errorf("components: %q", got)
@@ -245,9 +246,8 @@ func TestSignUpResponsesAreEqual(t *testing.T) {
 				t.Errorf("response %d differs:\n%s\n%s", i, a, responses[0])
 			}
 		}
-		if got := slices.Sorted(maps.Keys(w.subscribers())); !slices.Equal(
-			got, []string{"ann@example.com", "bob@example.com"},
-		) {
+		got := slices.Sorted(maps.Keys(w.subscribers()))
+		if !slices.Equal(got, []string{"ann@example.com", "bob@example.com"}) {
 			t.Errorf("%v", got)
 		}
 	})
@@ -283,9 +283,8 @@ func TestInvalidSignUps(t *testing.T) {
 			if got := strings.Join(p.Texts("#email-error"), ""); got != c.email {
 				t.Errorf("%s: the error of the address is %q", c.name, got)
 			}
-			if invalid := p.All(
-				"input#email[aria-invalid=true][aria-describedby=email-error]",
-			); len(invalid) == 1 != (c.email != "") {
+			invalid := p.All("input#email[aria-invalid=true][aria-describedby=email-error]")
+			if len(invalid) == 1 != (c.email != "") {
 				t.Errorf("%s: %d fields are marked as invalid", c.name, len(invalid))
 			}
 			if got := strings.Join(p.Texts(".choice .wrong"), ""); got != c.choice {

@@ -50,11 +50,12 @@ func TestSubscriptionIsConfirmed(t *testing.T) {
 	runMail(t, func(w *mailFixture) {
 		t, s := w.t, newSubscription(w)
 		p := s.get()
-		if got := actions(p); !slices.Equal(got, []string{actConfirm, actUnsubscribe}) ||
-			p.One(t, "h1") != "Confirm your subscription" {
+		got := actions(p)
+		if !slices.Equal(got, []string{actConfirm, actUnsubscribe}) || p.One(t, "h1") != "Confirm your subscription" {
 			t.Errorf("unconfirmed: %v", got)
 		}
-		if text := p.One(t, "main"); !strings.Contains(text, "ann@example.com") ||
+		text := p.One(t, "main")
+		if !strings.Contains(text, "ann@example.com") ||
 			!strings.Contains(text, "affect North") || len(p.All("[role=status]")) > 0 {
 			t.Errorf("unconfirmed: %q", text)
 		}
@@ -176,9 +177,8 @@ func TestInvalidChanges(t *testing.T) {
 			if got := p.One(t, ".choice .wrong"); got != want {
 				t.Errorf("%s: %q", body, got)
 			}
-			if kept := len(
-				p.All("input[value="+w.components["North"]+"][checked]"),
-			) == 1; kept != strings.Contains(body, theirs) {
+			kept := len(p.All("input[value="+w.components["North"]+"][checked]")) == 1
+			if kept != strings.Contains(body, theirs) {
 				t.Errorf("%s: the choice is kept: %v", body, kept)
 			}
 			if len(p.All("input[value=components][checked]")) != 1 {
@@ -218,7 +218,8 @@ func TestWebhookAndSuspendedSubscriptions(t *testing.T) {
 			audience.NewSubscriber{Channel: audience.ChannelWebhook, Target: "https://hooks.example/a?b=c"}, nil)
 		hook := must(w.fixture, s, err)
 		p := w.secret(w.do("GET", "/status/acme/subscription/"+hook.Key), 200, hook.Key)
-		if got := p.Texts(".facts div"); len(got) != 3 || got[0] != "Notifications tohttps://hooks.example/a?b=c" ||
+		got := p.Texts(".facts div")
+		if len(got) != 3 || got[0] != "Notifications tohttps://hooks.example/a?b=c" ||
 			strings.Contains(p.RawText(), "whsec_") {
 			t.Errorf("%q", got)
 		}
@@ -244,8 +245,8 @@ func TestWebhookAndSuspendedSubscriptions(t *testing.T) {
 		chosen, err := w.store.ChangeSubscription(t.Context(), "acme", ann.Key, w.ids("South"))
 		must(w.fixture, chosen, err)
 		p = w.secret(w.send("/status/acme/subscription/"+ann.Key, "action=resume"), 200, ann.Key)
-		if got := w.subscribers()["ann@example.com"].Components; !slices.Equal(got, w.ids("South")) ||
-			p.One(t, "[role=status]") != "Notifications resumed." {
+		got = w.subscribers()["ann@example.com"].Components
+		if !slices.Equal(got, w.ids("South")) || p.One(t, "[role=status]") != "Notifications resumed." {
 			t.Errorf("resumed: %v", got)
 		}
 	})
@@ -278,7 +279,8 @@ func TestUnsubscribe(t *testing.T) {
 			if len(w.subscribers()) != 0 {
 				t.Fatalf("%s did nothing", contentType)
 			}
-			if second := w.unsubscribe(ann.Key, contentType, body); second != first ||
+			second := w.unsubscribe(ann.Key, contentType, body)
+			if second != first ||
 				w.unsubscribe(unknown, contentType, body) != first ||
 				w.looksAtUnsubscribe(ann.Key) != w.looksAtUnsubscribe(unknown) {
 				t.Error("POST reveals whether the subscription existed")
@@ -315,8 +317,7 @@ func (w *mailFixture) looksAtUnsubscribe(key string) string {
 func (w *mailFixture) unsubscribe(key, contentType, body string) string {
 	t := w.t
 	t.Helper()
-	rec := w.send("/status/acme/unsubscribe/"+key, body, "Content-Type", contentType, "Origin",
-		"https://mail.example")
+	rec := w.send("/status/acme/unsubscribe/"+key, body, "Content-Type", contentType, "Origin", "https://mail.example")
 	if got := w.secret(rec, 200, key).One(t, "h1"); got != "You are unsubscribed" {
 		t.Errorf("after unsubscribing: %q", got)
 	}
@@ -338,8 +339,8 @@ func TestKeysAreNotLogged(t *testing.T) {
 		w.send("/status/acme/unsubscribe/"+sub.Key, "")
 		w.send("/status/acme/subscribe", "email=bob@example.com")
 		w.site.logError("a line", nil, context.DeadlineExceeded)
-		if text := log.String(); text == "" || strings.Contains(text, sub.Key) ||
-			strings.Contains(text, "@example.com") {
+		text := log.String()
+		if text == "" || strings.Contains(text, sub.Key) || strings.Contains(text, "@example.com") {
 			w.t.Errorf("the log:\n%s", text)
 		}
 	})

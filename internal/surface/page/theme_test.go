@@ -65,12 +65,13 @@ func TestTheme(t *testing.T) {
 			logo[0].Attr("src") != "/status/acme/look/0123456789abcdef.svg" {
 			t.Fatalf("%d logos", len(logo))
 		}
-		if a := p.All("footer a[rel=noopener]"); len(a) != 1 || a[0].Text() != "Imprint" ||
-			a[0].Attr("href") != "https://acme.example/imprint" {
+		a := p.All("footer a[rel=noopener]")
+		if len(a) != 1 || a[0].Text() != "Imprint" || a[0].Attr("href") != "https://acme.example/imprint" {
 			t.Error("the link in the footer is missing")
 		}
 		rec := w.do("GET", logo[0].Attr("src"))
-		if h := rec.Header(); rec.Code != 200 || !bytes.Equal(rec.Body.Bytes(), themeLogo) ||
+		h := rec.Header()
+		if rec.Code != 200 || !bytes.Equal(rec.Body.Bytes(), themeLogo) ||
 			h.Get("Content-Type") != "image/svg+xml" || h.Get("Cache-Control") != web.CacheForever ||
 			h.Get("Content-Security-Policy") != string(web.PolicyImage) ||
 			h.Get("X-Content-Type-Options") != "nosniff" {
@@ -82,7 +83,8 @@ func TestTheme(t *testing.T) {
 			t.Errorf("the dark logo: %v", dark)
 		}
 		icon := p.All("link[rel=icon]")[0].Attr("href")
-		if rec := w.do("GET", icon); rec.Code != 200 || rec.Header().Get("Content-Type") != "image/png" ||
+		rec = w.do("GET", icon)
+		if rec.Code != 200 || rec.Header().Get("Content-Type") != "image/png" ||
 			icon != "/status/acme/look/fedcba9876543210.png" {
 			t.Errorf("the icon %s: %d", icon, rec.Code)
 		}

@@ -35,8 +35,8 @@ func TestResolvedWithoutMessage(t *testing.T) {
 
 		shown := w.timelines(inc.ID)
 		first := shown.compat[0]
-		if want := (statuspageUpdate{first.ID, "resolved", said, inc.ID, at, at, at}); first != want ||
-			len(shown.compat) != 2 || shown.compat[1].Status != "monitoring" {
+		want := (statuspageUpdate{first.ID, "resolved", said, inc.ID, at, at, at})
+		if first != want || len(shown.compat) != 2 || shown.compat[1].Status != "monitoring" {
 			t.Errorf("documents for programs have %+v, want %+v first", shown.compat, want)
 		}
 		if again := w.timelines(inc.ID).compat[0]; again != first {

@@ -95,8 +95,8 @@ func TestWebhookSignUpResponsesAreEqual(t *testing.T) {
 			}
 		}
 		all := w.subscribers()
-		if got := all[operators.Target]; len(all) != 2 || got.ID != operators.ID || got.Key != operators.Key ||
-			got.ConfirmedAt.IsZero() {
+		got := all[operators.Target]
+		if len(all) != 2 || got.ID != operators.ID || got.Key != operators.Key || got.ConfirmedAt.IsZero() {
 			w.t.Errorf("%v", all)
 		}
 		entries, _, err := w.store.Deliveries(w.t.Context(), w.ws, "acme", store.DeliveryFilter{},
@@ -118,7 +118,8 @@ func TestInvalidWebhookSignUps(t *testing.T) {
 			"https://hooks.example.com:22/", "\xff",
 		} {
 			p := w.answer(w.hook(target), 422)
-			if got := p.All("input[name=url]"); len(got) != 1 || got[0].Attr("aria-invalid") != "true" ||
+			got := p.All("input[name=url]")
+			if len(got) != 1 || got[0].Attr("aria-invalid") != "true" ||
 				got[0].Attr("value") != strings.ToValidUTF8(target, "\ufffd") {
 				t.Errorf("%q: %v", target, got)
 			}
@@ -126,9 +127,8 @@ func TestInvalidWebhookSignUps(t *testing.T) {
 				t.Errorf("%q: %s", target, got)
 			}
 		}
-		if rec := w.send(
-			"/status/acme/subscribe", "url=https://hooks.example.com/", "Sec-Fetch-Site", "cross-site",
-		); rec.Code != 403 {
+		rec := w.send("/status/acme/subscribe", "url=https://hooks.example.com/", "Sec-Fetch-Site", "cross-site")
+		if rec.Code != 403 {
 			t.Errorf("from another site: %d", rec.Code)
 		}
 		w.changePage(func(p *statuspage.Page) { p.WebhookSignUps = false })

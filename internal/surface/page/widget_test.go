@@ -23,8 +23,8 @@ func TestWidget(t *testing.T) {
 		if got := tree.One(w.t, "small"); !strings.Contains(got, "Untersuchung") && !strings.Contains(got, "·") {
 			w.t.Errorf("in German: %q", got)
 		}
-		if got := tree.All("a")[0].Attr("href"); !strings.HasPrefix(got, "http") ||
-			!strings.HasSuffix(got, "/status/acme?lang=de") {
+		got := tree.All("a")[0].Attr("href")
+		if !strings.HasPrefix(got, "http") || !strings.HasSuffix(got, "/status/acme?lang=de") {
 			w.t.Errorf("it leads to %q", got)
 		}
 		policy := a.Header().Get("Content-Security-Policy")
@@ -32,9 +32,8 @@ func TestWidget(t *testing.T) {
 			strings.Contains(policy, "script-src") || a.Header().Get("Refresh") != "60" {
 			w.t.Errorf("the header is %v", a.Header())
 		}
-		if other := w.do("GET", "/status/acme").Header().Get("Content-Security-Policy"); !strings.Contains(
-			other, "frame-ancestors 'none'",
-		) {
+		other := w.do("GET", "/status/acme").Header().Get("Content-Security-Policy")
+		if !strings.Contains(other, "frame-ancestors 'none'") {
 			w.t.Errorf("the page itself can be framed: %s", other)
 		}
 		script := w.do("GET", "/status/acme/widget.js")

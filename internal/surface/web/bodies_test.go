@@ -104,14 +104,12 @@ func TestPlacesOfBodiesAreFreeAgain(t *testing.T) {
 func TestReadBody(t *testing.T) {
 	read := func(r *http.Request) ([]byte, error) { return web.ReadBody(httptest.NewRecorder(), r, web.MaxBody) }
 	whole := bytes.Repeat([]byte("x"), web.MaxBody)
-	if body, err := read(
-		httptest.NewRequest("POST", "/", bytes.NewReader(whole)),
-	); err != nil || !bytes.Equal(body, whole) {
+	body, err := read(httptest.NewRequest("POST", "/", bytes.NewReader(whole)))
+	if err != nil || !bytes.Equal(body, whole) {
 		t.Errorf("the largest body: %d bytes, %v", len(body), err)
 	}
-	if _, err := read(
-		httptest.NewRequest("POST", "/", bytes.NewReader(append(whole, 'x'))),
-	); !errors.As(err, new(*web.TooLarge)) {
+	_, err = read(httptest.NewRequest("POST", "/", bytes.NewReader(append(whole, 'x'))))
+	if !errors.As(err, new(*web.TooLarge)) {
 		t.Errorf("one byte more: %v", err)
 	}
 	broken := httptest.NewRequest("POST", "/", iotest.TimeoutReader(iotest.OneByteReader(strings.NewReader("{}"))))

@@ -278,7 +278,8 @@ func FuzzBearer(f *testing.F) {
 func TestQuery(t *testing.T) {
 	q := ParseQuery("a=7&b=true&c=007&d=&e=1&e=2")
 	flag := q.Flag("b")
-	if n := q.Integer("a", 1, 1, 9); n != 7 || flag == nil || !*flag || q.Flag("x") != nil ||
+	n := q.Integer("a", 1, 1, 9)
+	if n != 7 || flag == nil || !*flag || q.Flag("x") != nil ||
 		q.Integer("x", 3, 1, 9) != 3 || q.Integer("c", 1, 1, 9) != 7 {
 		t.Error("valid parameters are not read")
 	}

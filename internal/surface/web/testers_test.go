@@ -24,9 +24,8 @@ func TestTestsEndBeforeTheirResponse(t *testing.T) {
 			got = spec.Timeout
 			return monitor.CheckResult{}, nil
 		}, nil)
-		if _, err := tester.Test(
-			t.Context(), "w", "http", monitor.CheckSpec{Timeout: timeout},
-		); err != nil || got != want {
+		_, err := tester.Test(t.Context(), "w", "http", monitor.CheckSpec{Timeout: timeout})
+		if err != nil || got != want {
 			t.Errorf("a check with a timeout of %v is tested for %v, %v", timeout, got, err)
 		}
 	}

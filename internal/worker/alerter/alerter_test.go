@@ -173,10 +173,11 @@ func storm(t *testing.T, s *store.Store, ws kernel.Actor, url string, count int)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.AlertRules().Create(ctx, ws, "", resource.AlertRule.From(alert.Rule{
+	_, err = s.AlertRules().Create(ctx, ws, "", resource.AlertRule.From(alert.Rule{
 		Name: "all", Enabled: true, Filter: alert.Filter{Events: alert.DefaultEvents},
 		Target: alert.Target{ChannelIDs: []string{c.ID}},
-	})); err != nil {
+	}))
+	if err != nil {
 		t.Fatal(err)
 	}
 	for i := range count {
@@ -261,9 +262,8 @@ func TestOutcomesThatCannotBeSaved(t *testing.T) {
 				(channel.Health.Failures > 0) != (c.reason != "") {
 				t.Errorf("%+v, %v", channel.Health, err)
 			}
-			if again, _, err := s.ClaimMessages(
-				t.Context(), store.MessageClaim{Limit: 1},
-			); err != nil || len(again) > 0 {
+			again, _, err := s.ClaimMessages(t.Context(), store.MessageClaim{Limit: 1})
+			if err != nil || len(again) > 0 {
 				t.Errorf("it is sent again: %+v, %v", again, err)
 			}
 		}

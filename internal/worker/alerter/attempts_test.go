@@ -127,8 +127,8 @@ func TestBatchesThatAreDue(t *testing.T) {
 	if !slices.Equal(sent, []int{1, 2, 3, 4, 5, 6, 7}) || !slices.Equal(limits, []int{3, 3, 3}) {
 		t.Errorf("%v are sent, with the limits %v", sent, limits)
 	}
-	if got := log.String(); strings.Count(got, "looking failed; retrying") != 1 ||
-		!strings.Contains(got, "connection lost") {
+	got := log.String()
+	if strings.Count(got, "looking failed; retrying") != 1 || !strings.Contains(got, "connection lost") {
 		t.Errorf("the log: %s", got)
 	}
 	if n := b.sendDue(ctx, logger); n != 0 || len(due) != 1 {

@@ -117,10 +117,11 @@ func job(t *testing.T, s *store.Store, ws kernel.Actor, channels []string) (toke
 	for n := 0; len(channels) > 0; n++ {
 		some := channels[:min(10, len(channels))]
 		channels = channels[len(some):]
-		if _, err := s.AlertRules().Create(t.Context(), ws, "", resource.AlertRule.From(alert.Rule{
+		_, err := s.AlertRules().Create(t.Context(), ws, "", resource.AlertRule.From(alert.Rule{
 			Name: fmt.Sprint("rule ", n), Enabled: true, Filter: alert.Filter{Events: alert.DefaultEvents},
 			Target: alert.Target{ChannelIDs: some},
-		})); err != nil {
+		}))
+		if err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -69,9 +69,9 @@ func TestHostOfChangedChannel(t *testing.T) {
 			return name
 		}
 		before := host()
-		if _, err := s.AlertChannels().Change(
-			t.Context(), ws, "", "ops", setURL("http://b.example.com/hook"), kernel.Precondition{},
-		); err != nil {
+		_, err := s.AlertChannels().Change(t.Context(), ws, "",
+			"ops", setURL("http://b.example.com/hook"), kernel.Precondition{})
+		if err != nil {
 			t.Fatal(err)
 		}
 		if after := host(); before != "a.example.com:http" || after != "b.example.com:http" {
@@ -102,9 +102,9 @@ func TestHostIsNotRememberedWithoutTheKey(t *testing.T) {
 	with("k", func(s *store.Store) {
 		ws, _ := storetest.Workspace(t, s, "acme")
 		tokens := storm(t, s, ws, "http://b.example.com/hook", 1)
-		if _, err := s.AlertChannels().Change(
-			t.Context(), ws, "", "ops", setURL("http://a.example.com/hook"), kernel.Precondition{},
-		); err != nil {
+		_, err := s.AlertChannels().Change(t.Context(), ws, "",
+			"ops", setURL("http://a.example.com/hook"), kernel.Precondition{})
+		if err != nil {
 			t.Fatal(err)
 		}
 		send(t, s, monitor.SignalFail, tokens)
@@ -150,10 +150,11 @@ func TestConfirmationsWaitForTheMailServer(t *testing.T) {
 		dsn, now := storetest.SQLite(t), time.Now()
 		s := storetest.Open(t, dsn, storetest.WithKey(t, dsn, store.Options{Clock: func() time.Time { return now }}))
 		ws, _ := storetest.Workspace(t, s, "acme")
-		if _, err := s.AlertChannels().Create(t.Context(), ws, "", resource.Channel.From(alert.Channel{
+		_, err := s.AlertChannels().Create(t.Context(), ws, "", resource.Channel.From(alert.Channel{
 			Type: alert.EmailType, Name: "Mail", Enabled: true, MaxPerMinute: 10,
 			Config: json.RawMessage(`{"to":"stranger@example.com"}`),
-		})); err != nil {
+		}))
+		if err != nil {
 			t.Fatal(err)
 		}
 		a := New(Config{Store: s, Sender: alertchannel.NewSender(alertchannel.Config{

@@ -228,20 +228,18 @@ func TestFailedOrdersPause(t *testing.T) {
 	if err := w.observeOnDemand(t.Context(), "cert_obtaining", map[string]any{"identifier": "a.example"}); err != nil {
 		t.Error(err)
 	}
-	if err := w.observeOnDemand(
-		t.Context(), "cert_failed", map[string]any{"identifier": "a.example", "error": errors.New("no")},
-	); err != nil {
+	err := w.observeOnDemand(t.Context(), "cert_failed",
+		map[string]any{"identifier": "a.example", "error": errors.New("no")})
+	if err != nil {
 		t.Error(err)
 	}
 	for _, m := range []*Manager{w.Manager, w.manager(0)} {
-		if err := m.observeOnDemand(
-			t.Context(), "cert_obtaining", map[string]any{"identifier": "a.example"},
-		); err == nil {
+		err := m.observeOnDemand(t.Context(), "cert_obtaining", map[string]any{"identifier": "a.example"})
+		if err == nil {
 			t.Error("the name is ordered again at once")
 		}
-		if err := m.observeOnDemand(
-			t.Context(), "cert_obtaining", map[string]any{"identifier": "b.example"},
-		); err != nil {
+		err = m.observeOnDemand(t.Context(), "cert_obtaining", map[string]any{"identifier": "b.example"})
+		if err != nil {
 			t.Errorf("another name: %v", err)
 		}
 	}
@@ -273,9 +271,8 @@ func TestPausesGrow(t *testing.T) {
 				t.Errorf("round %d, failure %d: %+v, %v, expected a pause of %s", round, n, f, err, want)
 			}
 		}
-		if err := w.observeOnDemand(
-			t.Context(), "cert_obtained", map[string]any{"identifier": "a.example"},
-		); err != nil {
+		err := w.observeOnDemand(t.Context(), "cert_obtained", map[string]any{"identifier": "a.example"})
+		if err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -43,7 +43,8 @@ func TestStorage(t *testing.T) {
 			want.file && (info.Size != int64(len("of "+key)) || info.Modified.IsZero()) {
 			t.Errorf("%s: %+v, %v", key, info, err)
 		}
-		if content, err := s.Load(ctx, key); want.file && string(content) != "of "+key || (err == nil) != want.file ||
+		content, err := s.Load(ctx, key)
+		if want.file && string(content) != "of "+key || (err == nil) != want.file ||
 			err != nil && !errors.Is(err, fs.ErrNotExist) {
 			t.Errorf("%s has %q, %v", key, content, err)
 		}
@@ -64,8 +65,8 @@ func TestStorage(t *testing.T) {
 	if err := s.Delete(ctx, "a/one"); err != nil {
 		t.Fatal(err)
 	}
-	if paths, err := s.List(ctx, "", true); err != nil ||
-		!slices.Equal(paths, []string{"a/two/x.crt", "a/x.json", "ab/x.json", "failures/x"}) {
+	paths, err := s.List(ctx, "", true)
+	if err != nil || !slices.Equal(paths, []string{"a/two/x.crt", "a/x.json", "ab/x.json", "failures/x"}) {
 		t.Errorf("after deleting a/one: %q, %v", paths, err)
 	}
 }

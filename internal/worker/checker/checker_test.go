@@ -248,8 +248,8 @@ func TestCutOff(t *testing.T) {
 	expect("b.test", monitor.CheckOK)
 	c.verdicts.back = time.Now().Add(-backAge)
 	claim, p := claimed(t, "http://a.test:1/") // refuses connections, while b.test answers
-	if r := c.check(t.Context(), claim, p); r.Status != monitor.CheckFailed ||
-		r.Reason != "connection refused by 127.0.0.1:1" {
+	r := c.check(t.Context(), claim, p)
+	if r.Status != monitor.CheckFailed || r.Reason != "connection refused by 127.0.0.1:1" {
 		t.Errorf("result %+v", r)
 	}
 	alone := newChecker(t, s, "b", dns, func(c *Config) { c.Private = PrivateOn })
@@ -365,8 +365,8 @@ func TestThreeReplicas(t *testing.T) {
 		t.Errorf("a third replica repeats what is known: %v", got)
 	}
 	for _, m := range first {
-		if m, err := s.Monitor(t.Context(), actor, m.ID); err != nil || m.State != monitor.MonitorUp ||
-			m.ConsecutiveFailures != 0 {
+		m, err := s.Monitor(t.Context(), actor, m.ID)
+		if err != nil || m.State != monitor.MonitorUp || m.ConsecutiveFailures != 0 {
 			t.Errorf("monitor %+v, %v", m, err)
 		}
 	}
@@ -438,9 +438,9 @@ func TestOnce(t *testing.T) {
 		})
 	}
 	var bad *kernel.ValidationError
-	if _, err := newChecker(t, s, "a", nil).Once(
-		t.Context(), actor.WorkspaceID, "http", monitor.CheckSpec{Config: json.RawMessage(`{"url": "x"}`)},
-	); !errors.As(err, &bad) || len(bad.Messages()["url"]) != 1 {
+	_, err := newChecker(t, s, "a", nil).Once(t.Context(), actor.WorkspaceID, "http",
+		monitor.CheckSpec{Config: json.RawMessage(`{"url": "x"}`)})
+	if !errors.As(err, &bad) || len(bad.Messages()["url"]) != 1 {
 		t.Errorf("error %v", err)
 	}
 }
@@ -568,9 +568,8 @@ func TestPostgreSQL(t *testing.T) {
 	if o := run(nil); o.Failure != "" || !o.Answered {
 		t.Errorf("outcome %+v", o)
 	}
-	if o := run(
-		map[string]string{"username": `"` + u.Query().Get("user") + `"`, "database": `"nothing"`},
-	); o.Failure != `the server refused: database "nothing" does not exist` {
+	o := run(map[string]string{"username": `"` + u.Query().Get("user") + `"`, "database": `"nothing"`})
+	if o.Failure != `the server refused: database "nothing" does not exist` {
 		t.Errorf("outcome %+v", o)
 	}
 	if o := run(map[string]string{"tls": "true"}); o.Failure != "the server does not offer TLS" {

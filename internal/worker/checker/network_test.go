@@ -34,9 +34,8 @@ func TestThisMachine(t *testing.T) {
 					if permitted := private && (self || !listens); (err == nil) != permitted {
 						t.Errorf("%s, %s, itself %t, %s: %v", mode, name, self, target, err)
 					}
-					if hidden := private && !self && listens && name == "others"; errors.Is(
-						err, syscall.ECONNREFUSED,
-					) != hidden {
+					hidden := private && !self && listens && name == "others"
+					if errors.Is(err, syscall.ECONNREFUSED) != hidden {
 						t.Errorf("%s, %s, itself %t, %s: %v", mode, name, self, target, err)
 					}
 				}

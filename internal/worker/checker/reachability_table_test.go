@@ -62,9 +62,8 @@ func TestWhenHostsAreForgotten(t *testing.T) {
 		{short, 3}, {short + sweepInterval - 1, 3}, {short + sweepInterval, 2}, {long, 2},
 		{long + sweepInterval - 1, 2}, {long + sweepInterval, 1},
 	} {
-		if r.note(
-			reachable{target("witness"), nil, "ws_1"}, true, 24*time.Hour, now.Add(step.after),
-		); len(r.hosts) != step.want {
+		r.note(reachable{target("witness"), nil, "ws_1"}, true, 24*time.Hour, now.Add(step.after))
+		if len(r.hosts) != step.want {
 			t.Errorf("after %v: %d hosts, want %d", step.after, len(r.hosts), step.want)
 		}
 	}
@@ -132,8 +131,8 @@ func TestWhyAddressesAreRefused(t *testing.T) {
 				t.Errorf("guard %d is discreet: %t", i, g.rules().Discreet)
 			}
 			g.own = &addressguard.OwnAddresses{List: func() ([]net.Addr, error) { return nil, errors.New("?") }}
-			if err := g.refuse("tcp", netip.MustParseAddrPort(target)); err == nil ||
-				err.Error() != "this machine's own addresses cannot be read" {
+			err := g.refuse("tcp", netip.MustParseAddrPort(target))
+			if err == nil || err.Error() != "this machine's own addresses cannot be read" {
 				t.Errorf("%s of guard %d without addresses: %v", target, i, err)
 			}
 		}
@@ -170,8 +169,8 @@ func TestPlacesOfSlowHosts(t *testing.T) {
 		t.Errorf("a workspace that is alone shares its places: %v", alone)
 	}
 	c.isOnlyFirst = false
-	if shared := p.keys(at{"acme", "answers"}); len(shared) != 4 || shared[2] != fair.Workspace("acme") ||
-		slices.Equal(shared, p.keys(at{"other", "answers"})) {
+	shared := p.keys(at{"acme", "answers"})
+	if len(shared) != 4 || shared[2] != fair.Workspace("acme") || slices.Equal(shared, p.keys(at{"other", "answers"})) {
 		t.Errorf("a workspace among others shares no places: %v", shared)
 	}
 	for i := range maxSlowHosts {

@@ -83,8 +83,8 @@ func TestChecksThatCannotRun(t *testing.T) {
 	} {
 		claim.MonitorID, claim.Version, claim.DueAt = "mon_1", 7, due
 		d := newDispatcher(c, t.Context())
-		if n := d.startAll(t.Context(), []store.ClaimedCheck{claim}); n != 0 || c.Waiting() != 1 ||
-			d.places.taken() != 0 {
+		n := d.startAll(t.Context(), []store.ClaimedCheck{claim})
+		if n != 0 || c.Waiting() != 1 || d.places.taken() != 0 {
 			t.Fatalf("%s: %d given back, %d results", reason, n, c.Waiting())
 		}
 		r := <-c.results
@@ -145,7 +145,8 @@ func TestEveryClaimEnds(t *testing.T) {
 		if returned != 0 || c.Waiting() != 1 {
 			t.Fatalf("given back: %d, results: %d", returned, c.Waiting())
 		}
-		if r := <-c.results; r.MonitorID != m.ID || r.Status != monitor.CheckUnknown ||
+		r := <-c.results
+		if r.MonitorID != m.ID || r.Status != monitor.CheckUnknown ||
 			r.Reason != "too many checks of 127.0.0.1 were running" {
 			t.Errorf("the result is %+v", r)
 		}

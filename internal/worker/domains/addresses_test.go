@@ -73,8 +73,8 @@ func TestLookUpAddresses(t *testing.T) {
 				p.Lookup.CheckedAt.UnixMilli() != w.clock.Load() {
 				w.Errorf("%s: %v, %+v", c.result, err, p.Lookup)
 			}
-			if saved, err := w.store.Page(w.Context(), w.ws, "acme"); err != nil || saved.Lookup == nil ||
-				saved.Lookup.Result != c.result {
+			saved, err := w.store.Page(w.Context(), w.ws, "acme")
+			if err != nil || saved.Lookup == nil || saved.Lookup.Result != c.result {
 				w.Errorf("%s was not saved: %v, %+v", c.result, err, saved.Lookup)
 			}
 		}

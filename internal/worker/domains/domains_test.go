@@ -208,9 +208,8 @@ func TestNoAnswerInTime(t *testing.T) {
 		if err != nil {
 			w.Fatal(err)
 		}
-		if _, err := w.check(
-			ctx, store.DomainCheck{PageID: w.page.ID, Domain: domain},
-		); !errors.Is(err, context.Canceled) {
+		_, err = w.check(ctx, store.DomainCheck{PageID: w.page.ID, Domain: domain})
+		if !errors.Is(err, context.Canceled) {
 			w.Errorf("interrupted: %v", err)
 		}
 		if after, err := w.store.Page(w.Context(), w.ws, "acme"); err != nil || after.Claim != before.Claim {
@@ -233,15 +232,14 @@ func TestVerifyWithoutAnythingToDo(t *testing.T) {
 		if _, err := w.verify(); !errors.As(err, &bad) {
 			w.Errorf("without a domain: %v", err)
 		}
-		if _, err := w.Verify(
-			w.Context(), kernel.Actor{WorkspaceID: "ws_nobody"}, "acme",
-		); !errors.Is(err, kernel.ErrNotFound) {
+		_, err := w.Verify(w.Context(), kernel.Actor{WorkspaceID: "ws_nobody"}, "acme")
+		if !errors.Is(err, kernel.ErrNotFound) {
 			w.Errorf("page of another workspace: %v", err)
 		}
 		first, _ := storetest.Workspace(w.T, w.store, account.DefaultWorkspace)
-		if _, err := w.store.CreatePage(
-			w.Context(), first, resource.Page.From(statuspage.Page{Name: "x", Slug: "x", Domain: own}),
-		); err != nil {
+		_, err = w.store.CreatePage(w.Context(), first,
+			resource.Page.From(statuspage.Page{Name: "x", Slug: "x", Domain: own}))
+		if err != nil {
 			w.Fatal(err)
 		}
 		if n := w.dns.Queries(); n != 0 {

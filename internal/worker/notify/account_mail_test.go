@@ -49,9 +49,8 @@ func TestAccountMail(t *testing.T) {
 	}
 
 	n.SMTP = &url.URL{Scheme: "smtp", Host: "127.0.0.1:1"}
-	if err := n.SendAccountMail(
-		t.Context(), AccountMail{To: "grace@example.com", Subject: "x", Text: "x"},
-	); err == nil || strings.Contains(err.Error(), "grace@") {
+	err = n.SendAccountMail(t.Context(), AccountMail{To: "grace@example.com", Subject: "x", Text: "x"})
+	if err == nil || strings.Contains(err.Error(), "grace@") {
 		t.Errorf("a server that does not exist: %v", err)
 	}
 	n.SMTP = nil
@@ -94,9 +93,8 @@ func TestAlertMail(t *testing.T) {
 		t.Errorf("the ids are %s", got)
 	}
 	n.SMTP = &url.URL{Scheme: "smtp", Host: "127.0.0.1:1"}
-	if o := n.SendAlertMail(
-		t.Context(), AlertMail{AccountMail: AccountMail{To: "grace@example.com"}},
-	); o.Result == audience.SendAccepted || o.Reason == "" || strings.Contains(o.Reason, "127.0.0.1") {
+	o := n.SendAlertMail(t.Context(), AlertMail{AccountMail: AccountMail{To: "grace@example.com"}})
+	if o.Result == audience.SendAccepted || o.Reason == "" || strings.Contains(o.Reason, "127.0.0.1") {
 		t.Errorf("a server that does not exist: %+v", o)
 	}
 }
@@ -143,8 +141,8 @@ func TestHeaderOfAccountMail(t *testing.T) {
 		}
 	}
 	n := new(Notifier)
-	if o := n.SendAlertMail(t.Context(), AlertMail{}); o.Result != audience.SendFailed ||
-		o.Reason != "ALLSWELL_SMTP_URL is not set." {
+	o := n.SendAlertMail(t.Context(), AlertMail{})
+	if o.Result != audience.SendFailed || o.Reason != "ALLSWELL_SMTP_URL is not set." {
 		t.Errorf("without a mail server: %+v", o)
 	}
 }

@@ -192,8 +192,8 @@ func TestChatsOfVisitorsAreGuarded(t *testing.T) {
 	defer c.close()
 	n := mailNotification(audience.PurposeTest)
 	n.Subscriber.Channel, n.Subscriber.Address = audience.ChannelMattermost, url
-	if o := c.send(t.Context(), n); o.Result != audience.SendFailed ||
-		strings.Contains(o.Reason+o.Detail, "/services") || len(posts) != 0 {
+	o := c.send(t.Context(), n)
+	if o.Result != audience.SendFailed || strings.Contains(o.Reason+o.Detail, "/services") || len(posts) != 0 {
 		t.Errorf("%+v", o)
 	}
 	n.Subscriber.AddedByOperator = true

@@ -170,7 +170,8 @@ func TestMailsAreTranslated(t *testing.T) {
 			mails[l.Tag] = composed(t, n)
 			start := map[string]string{"ltr": "left", "rtl": "right"}[l.Dir]
 			end := map[string]string{"ltr": "right", "rtl": "left"}[l.Dir]
-			if html := mails[l.Tag].html; !strings.Contains(html, "text-align:"+start) ||
+			html := mails[l.Tag].html
+			if !strings.Contains(html, "text-align:"+start) ||
 				strings.Contains(html, "text-align:"+end) ||
 				strings.Contains(html, "border-"+end) || strings.Contains(html, "ZgotmplZ") ||
 				!strings.Contains(html, `lang="`+l.Tag+`" dir="`+l.Dir+`" width`) {

@@ -148,8 +148,8 @@ func TestMailAppearance(t *testing.T) {
 			p := composed(t, n)
 			htmlWords(t, p.html)
 			for _, want := range c.want {
-				if button := strings.Contains(want, "border-radius:8px"); !strings.Contains(p.html, want) &&
-					(!button || purpose == audience.PurposeConfirmation) {
+				button := strings.Contains(want, "border-radius:8px")
+				if !strings.Contains(p.html, want) && (!button || purpose == audience.PurposeConfirmation) {
 					t.Errorf("%+v: %s: the HTML lacks %s:\n%s", c.page, purpose, want, p.html)
 				}
 			}

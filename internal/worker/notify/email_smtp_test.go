@@ -153,13 +153,13 @@ func TestSMTPBroken(t *testing.T) {
 	m := newTestMailer(t, "smtp://127.0.0.1", "127.0.0.1:1")
 	n := mailNotification(audience.PurposeLink)
 	n.Subscriber.Target = "ann@example.org\r\nRCPT TO:<eve@example.net>"
-	if o := sendWithin(t, m, smtpTestTimeout, n); o.Result != audience.SendUndeliverable ||
-		!strings.Contains(o.Reason, "not an e-mail address") {
+	o := sendWithin(t, m, smtpTestTimeout, n)
+	if o.Result != audience.SendUndeliverable || !strings.Contains(o.Reason, "not an e-mail address") {
 		t.Errorf("%+v", o)
 	}
 	m.base = ""
-	if o := sendWithin(t, m, smtpTestTimeout, n); o.Result != audience.SendServerUnavailable ||
-		!strings.Contains(o.Reason, "ALLSWELL_BASE_URL") {
+	o = sendWithin(t, m, smtpTestTimeout, n)
+	if o.Result != audience.SendServerUnavailable || !strings.Contains(o.Reason, "ALLSWELL_BASE_URL") {
 		t.Errorf("without a base address: %+v", o)
 	}
 }
@@ -167,9 +167,8 @@ func TestSMTPBroken(t *testing.T) {
 func TestSMTPUnreachable(t *testing.T) {
 	address := freeport.Address(t)
 	m := newTestMailer(t, "smtp://127.0.0.1", address)
-	if o := sendWithin(
-		t, m, smtpTestTimeout, mailNotification(audience.PurposeLink),
-	); o.Result != audience.SendServerUnavailable || !o.Unreachable || o.Reason != smtpUnusable ||
+	o := sendWithin(t, m, smtpTestTimeout, mailNotification(audience.PurposeLink))
+	if o.Result != audience.SendServerUnavailable || !o.Unreachable || o.Reason != smtpUnusable ||
 		!strings.Contains(o.Detail, syscall.ECONNREFUSED.Error()) {
 		t.Errorf("%+v", o)
 	}
@@ -282,9 +281,9 @@ func TestSMTPRelay(t *testing.T) {
 		"550 5.1.1 nobody after all": audience.SendRejected,
 	} {
 		address, _ := smtpScript{step: "message", act: smtpReply(answer + "\r\n")}.serve(t)
-		if o := sendWithin(
-			t, newTestMailer(t, "smtp://127.0.0.1", address), smtpTestTimeout, mailNotification(audience.PurposeLink),
-		); o.Result != want {
+		o := sendWithin(t, newTestMailer(t, "smtp://127.0.0.1", address), smtpTestTimeout,
+			mailNotification(audience.PurposeLink))
+		if o.Result != want {
 			t.Errorf("%s after the message: %+v", answer, o)
 		}
 	}
@@ -374,9 +373,9 @@ func TestSMTPReasonWithoutNames(t *testing.T) {
 // server has accepted it.
 func TestSMTPEvery2xxReplyIsAcceptance(t *testing.T) {
 	address, _ := smtpScript{step: "message", act: smtpReply("252 I have it\r\n")}.serve(t)
-	if o := sendWithin(
-		t, newTestMailer(t, "smtp://127.0.0.1", address), smtpTestTimeout, mailNotification(audience.PurposeLink),
-	); o.Result != audience.SendAccepted {
+	o := sendWithin(t, newTestMailer(t, "smtp://127.0.0.1", address), smtpTestTimeout,
+		mailNotification(audience.PurposeLink))
+	if o.Result != audience.SendAccepted {
 		t.Errorf("%+v", o)
 	}
 }

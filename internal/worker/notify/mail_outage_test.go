@@ -172,9 +172,8 @@ func TestFailureOfOneMessage(t *testing.T) {
 				t.Errorf("one after it counts as %d", got)
 			}
 		}
-		if got := outcome(
-			audience.SendOutcome{Result: audience.SendFailed, Reason: "451"},
-		); got != audience.SendFailed {
+		got := outcome(audience.SendOutcome{Result: audience.SendFailed, Reason: "451"})
+		if got != audience.SendFailed {
 			t.Errorf("an answer counts as %d", got)
 		}
 		outcome(audience.SendOutcome{Result: audience.SendAccepted})

@@ -193,9 +193,8 @@ func TestMailAffected(t *testing.T) {
 		many.Data.Maintenance.Components = append(many.Data.Maintenance.Components,
 			statuspage.ComponentName{Name: fmt.Sprint("part ", i)})
 	}
-	if p := composed(
-		t, mailNotification(audience.PurposeEvent, many),
-	); !strings.Contains(p.text, ", part 17, and 482 more components\n") {
+	p := composed(t, mailNotification(audience.PurposeEvent, many))
+	if !strings.Contains(p.text, ", part 17, and 482 more components\n") {
 		t.Errorf("many:\n%s", p.text)
 	}
 }
@@ -352,10 +351,11 @@ func TestMaintenanceIsNotified(t *testing.T) {
 			s.waitFor("the mail has arrived", func() bool { return len(peer.received()) == i+1 })
 			s.waitFor("all deliveries are settled", func() bool { return !strings.Contains(s.states(), "ing:") })
 		}
-		if want := []string{
+		want := []string{
 			"maintenance.scheduled scheduled", "maintenance.reminder scheduled", "maintenance.begun in_progress",
 			"maintenance.updated verifying", "maintenance.ended completed",
-		}; !slices.Equal(kinds, want) {
+		}
+		if !slices.Equal(kinds, want) {
 			t.Errorf("webhooks %q, want %q", kinds, want)
 		}
 		ids, threads := make(map[string]bool), make(map[string]bool)
@@ -395,10 +395,11 @@ func TestMaintenanceMailIsMerged(t *testing.T) {
 		s.start(peer.address)
 		kinds := s.awaitWebhooks(4)
 		slices.Sort(kinds) // the order between the incident and the maintenance is not fixed
-		if want := []string{
+		want := []string{
 			"incident.created", "maintenance.begun in_progress", "maintenance.reminder scheduled",
 			"maintenance.scheduled scheduled",
-		}; !slices.Equal(kinds, want) {
+		}
+		if !slices.Equal(kinds, want) {
 			t.Errorf("webhooks %q, want %q", kinds, want)
 		}
 		s.waitFor("all deliveries are sent", func() bool { return s.states() == "map[sent:7 superseded:2]" })
@@ -411,12 +412,11 @@ func TestMaintenanceMailIsMerged(t *testing.T) {
 			second.subject != "[Acme] Investigating: Checkout is slow" {
 			t.Errorf("%q, %q", first.subject, second.subject)
 		}
-		if want := "\n\nIn progress · 21 Nov 2026, 10:48 CET\nThe maintenance has begun.\n\nReminder · 21 Nov 2026, " +
+		timeline := "\n\nIn progress · 21 Nov 2026, 10:48 CET\nThe maintenance has begun.\n\nReminder · 21 Nov 2026, " +
 			"09:48 CET\nThis maintenance begins soon.\n\n" +
-			"Scheduled · 21 Nov 2026, 08:48 CET\nWrites wait for up to a minute.\n\nhttps://"; !strings.Contains(
-			first.text, want,
-		) {
-			t.Errorf("the mail lacks %q:\n%s", want, first.text)
+			"Scheduled · 21 Nov 2026, 08:48 CET\nWrites wait for up to a minute.\n\nhttps://"
+		if !strings.Contains(first.text, timeline) {
+			t.Errorf("the mail lacks %q:\n%s", timeline, first.text)
 		}
 	})
 }

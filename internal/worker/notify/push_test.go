@@ -109,7 +109,8 @@ func checkVAPID(t *testing.T, header, public string) {
 		Exp      int64
 	}
 	point, signature := decode(public), decode(parts[2])
-	if err := json.Unmarshal(decode(parts[1]), &claims); err != nil || claims.Aud != "https://fcm.googleapis.com" ||
+	err := json.Unmarshal(decode(parts[1]), &claims)
+	if err != nil || claims.Aud != "https://fcm.googleapis.com" ||
 		claims.Sub != "mailto:status@example.com" ||
 		time.Until(time.Unix(claims.Exp, 0)) > 24*time.Hour {
 		t.Errorf("%+v, %v", claims, err)
@@ -173,7 +174,8 @@ func TestPush(t *testing.T) {
 		plain, err := b.decrypt(r.Body)
 		s.ok(err)
 		var m pushMessage
-		if err := json.Unmarshal(plain, &m); err != nil || m.Title != "[Acme] Resolved: Checkout is slow" ||
+		err = json.Unmarshal(plain, &m)
+		if err != nil || m.Title != "[Acme] Resolved: Checkout is slow" ||
 			!strings.Contains(m.Body, "It works again.") ||
 			m.URL != "https://status.example.com/status/acme/incidents/"+inc.ID || m.Tag != inc.ID || m.Lang != "en" {
 			s.Errorf("%s, %v", plain, err)
@@ -231,6 +233,19 @@ var pushAnswers = map[int32]audience.SendResult{
 	302: audience.SendRejected, 400: audience.SendRejected, 403: audience.SendRejected, 413: audience.SendRejected,
 }
 
+// setPushKey gives a sender a key of its own.
+func setPushKey(t *testing.T, p *push) {
+	t.Helper()
+	key, err := ecdh.P256().GenerateKey(rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	encode := base64.RawURLEncoding.EncodeToString
+	p.key = func(context.Context) (store.PushKey, error) {
+		return store.PushKey{Public: encode(key.PublicKey().Bytes()), Private: encode(key.Bytes())}, nil
+	}
+}
+
 // TestPushAnswers checks what the answers of push services mean.
 func TestPushAnswers(t *testing.T) {
 	var status atomic.Int32
@@ -240,16 +255,9 @@ func TestPushAnswers(t *testing.T) {
 		w.Header().Set("Location", "https://127.0.0.1/")
 		w.WriteHeader(int(status.Load()))
 	})
-	key, err := ecdh.P256().GenerateKey(rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	encode := base64.RawURLEncoding.EncodeToString
 	p := newPush(Config{BaseURL: mailBase})
-	p.key = func(context.Context) (store.PushKey, error) {
-		return store.PushKey{Public: encode(key.PublicKey().Bytes()), Private: encode(key.Bytes())}, nil
-	}
 	defer p.close()
+	setPushKey(t, p)
 	s.visitors(&p.visitors)
 	n := mailNotification(audience.PurposeTest)
 	n.Subscriber.Channel, n.Subscriber.Address = audience.ChannelPush,
@@ -276,17 +284,24 @@ func TestPushAnswers(t *testing.T) {
 		return nil, errors.New("no route to https://fcm.googleapis.com/fcm/send/secret")
 	}
 	p.visitors.transport.CloseIdleConnections()
-	if o := p.send(t.Context(), n); o.Result != audience.SendFailed || !o.Unreachable ||
+	o := p.send(t.Context(), n)
+	if o.Result != audience.SendFailed || !o.Unreachable ||
 		o.Reason != "The browser's push service gave no HTTP answer." ||
 		!strings.HasSuffix(o.Detail, "no route to …") {
 		t.Errorf("unreachable: %+v", o)
 	}
-	// Without a replaced connection, a private address is refused.
+}
+
+// TestPushRefusesPrivateAddresses sends to an address that no push service has, even if webhooks may have it.
+func TestPushRefusesPrivateAddresses(t *testing.T) {
 	q := newPush(Config{AllowPrivate: true})
-	q.key = p.key
 	defer q.close()
+	setPushKey(t, q)
+	n := mailNotification(audience.PurposeTest)
+	n.Subscriber.Channel = audience.ChannelPush
 	n.Subscriber.Address = newBrowser(t, "https://127.0.0.1:1/x").target.String()
-	if o := q.send(t.Context(), n); o.Result != audience.SendFailed ||
+	o := q.send(t.Context(), n)
+	if o.Result != audience.SendFailed ||
 		!strings.Contains(o.Detail, "not allowed") && !strings.Contains(o.Detail, "refused") &&
 			!strings.Contains(o.Detail, "prohibited") {
 		t.Errorf("a private address: %+v", o)

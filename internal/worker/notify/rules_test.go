@@ -239,8 +239,7 @@ func checkOutcome(t *testing.T, server string, failing bool, result audience.Sen
 		},
 	}
 	q.noteResults(batch, time.Unix(1e9, 0))
-	at := fmt.Sprintf("server %q, failing before %t, %v, unreachable %t", server, failing, result,
-		unreachable)
+	at := fmt.Sprintf("server %q, failing before %t, %v, unreachable %t", server, failing, result, unreachable)
 	want := result
 	if server != "" && failing && unreachable && result == audience.SendFailed {
 		want = audience.SendServerUnavailable // it says nothing about the message

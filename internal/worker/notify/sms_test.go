@@ -114,8 +114,9 @@ func TestSMS(t *testing.T) {
 		s.ok(err)
 		s.openIncident("Orders take long.")
 		news := s.next(g)
-		if want := "Acme: Investigating: Checkout is slow\nhttps://status.example.com/status/acme\nUnsubscribe: " +
-			"https://status.example.com/u/" + sub.Key; news.text != want {
+		want := "Acme: Investigating: Checkout is slow\nhttps://status.example.com/status/acme\nUnsubscribe: " +
+			"https://status.example.com/u/" + sub.Key
+		if news.text != want {
 			s.Errorf("%q, want %q", news.text, want)
 		}
 		s.waitFor("both are sent", func() bool { return s.states() == "map[sent:2]" })
@@ -226,8 +227,8 @@ func TestConfirmationAttemptsBySMS(t *testing.T) {
 			} {
 				n := smsNotification(purpose)
 				n.Page.WorkspaceID, n.Delivery.Attempts = s.ws.WorkspaceID, attempts
-				if o := phones.send(s.Context(), n); (o.Result == audience.SendUndeliverable) != want ||
-					!want && o.Result != audience.SendFailed {
+				o := phones.send(s.Context(), n)
+				if (o.Result == audience.SendUndeliverable) != want || !want && o.Result != audience.SendFailed {
 					s.Errorf("attempt %d, purpose %s: %+v", attempts, purpose, o)
 				}
 			}
@@ -290,8 +291,8 @@ func TestSMSChannelIsMissing(t *testing.T) {
 		if d := s.deliveries()[0]; d.Attempts != 0 {
 			s.Errorf("%d attempts are counted", d.Attempts)
 		}
-		if got, err := s.Subscriber(s.Context(), s.ws, "acme", sub.ID); err != nil || got.Rejections != 0 ||
-			!got.Active() {
+		got, err := s.Subscriber(s.Context(), s.ws, "acme", sub.ID)
+		if err != nil || got.Rejections != 0 || !got.Active() {
 			s.Errorf("%+v, %v", got, err)
 		}
 		s.addGateway(g)

@@ -129,9 +129,8 @@ func TestFitSMS(t *testing.T) {
 			t.Errorf("%s is cut too short: %q", name, got)
 		}
 	}
-	if got := fitSMS(
-		"x", strings.Repeat("https://example.com/", 50),
-	); !strings.Contains(got, strings.Repeat("https://example.com/", 50)) {
+	got := fitSMS("x", strings.Repeat("https://example.com/", 50))
+	if !strings.Contains(got, strings.Repeat("https://example.com/", 50)) {
 		t.Error("a link is cut")
 	}
 }

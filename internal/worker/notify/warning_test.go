@@ -76,7 +76,8 @@ func (s *site) aboutShortRun(got receivedRequest, monitorID string) (kind, warni
 		}
 	}
 	s.ok(json.Unmarshal(got.Body, &message))
-	if d := message.Data; got.URI != "/on-call" || d.Monitor.ID != monitorID || d.Monitor.Name != "Nightly" ||
+	d := message.Data
+	if got.URI != "/on-call" || d.Monitor.ID != monitorID || d.Monitor.Name != "Nightly" ||
 		d.Warning.Condition != "min_runtime" {
 		s.Errorf("%s: %s", got.URI, got.Body)
 	}

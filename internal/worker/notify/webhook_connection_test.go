@@ -236,8 +236,8 @@ func TestWebhookTLS(t *testing.T) {
 	defer server.Close()
 	failed := func(w *webhooks, target, detail string) {
 		t.Helper()
-		if o := webhookSend(t, w, target); o.Reason != w.failure(t.Context(), "http://hooks.example.com/") ||
-			!strings.Contains(o.Detail, detail) {
+		o := webhookSend(t, w, target)
+		if o.Reason != w.failure(t.Context(), "http://hooks.example.com/") || !strings.Contains(o.Detail, detail) {
 			t.Errorf("%s: %+v, want the detail %q", target, o, detail)
 		}
 	}

@@ -104,8 +104,8 @@ func TestWebhookGuard(t *testing.T) {
 	_, port, _ := net.SplitHostPort(address)
 
 	// With the guard off the same target is reached.
-	if o := webhookSend(t, webhookSender(t), "http://"+address); o.Result != audience.SendAccepted ||
-		accepted.Load() != 1 {
+	o := webhookSend(t, webhookSender(t), "http://"+address)
+	if o.Result != audience.SendAccepted || accepted.Load() != 1 {
 		t.Fatalf("%+v, %d connections", o, accepted.Load())
 	}
 	w := newWebhooks(Config{BaseURL: webhookTestBase})

@@ -38,7 +38,8 @@ func TestVisitorsWebhooksAreGuarded(t *testing.T) {
 	n.Subscriber.AddedByOperator = false
 	for _, host := range []string{"intranet.test", "127.0.0.1", "[::1]", "[::ffff:127.0.0.1]", "localhost"} {
 		n.Subscriber.Target = "http://" + host + ":" + port + "/"
-		if o := w.send(t.Context(), n); o.Result != audience.SendFailed ||
+		o := w.send(t.Context(), n)
+		if o.Result != audience.SendFailed ||
 			!strings.Contains(o.Detail, addressguard.ErrRefused.Error()) ||
 			strings.Contains(o.Reason, "127.0.0.1") && host == "intranet.test" {
 			t.Errorf("%s: %+v", host, o)
@@ -111,7 +112,8 @@ func TestVisitorSubscribesWebhook(t *testing.T) {
 		}))
 		m := receive(webhookConfirmation)
 		const at = "https://status.example.com/status/acme/"
-		if got := m.Data.Subscription; got.ConfirmURL == nil || *got.ConfirmURL != at+"subscription/"+sub.Key ||
+		got := m.Data.Subscription
+		if got.ConfirmURL == nil || *got.ConfirmURL != at+"subscription/"+sub.Key ||
 			got.URL != *got.ConfirmURL || got.UnsubscribeURL != at+"unsubscribe/"+sub.Key {
 			s.Fatalf("%+v", got)
 		}

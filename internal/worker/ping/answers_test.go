@@ -76,8 +76,8 @@ func TestAnswersOfStyles(t *testing.T) {
 			for _, method := range []string{"GET", "HEAD", "POST"} {
 				rec := httptest.NewRecorder()
 				respond(rec, request(method, "/", nil), a)
-				if length := rec.Header().Get("Content-Length"); length != fmt.Sprint(len(a.body)) ||
-					(rec.Body.Len() == 0) != (method == "HEAD") {
+				length := rec.Header().Get("Content-Length")
+				if length != fmt.Sprint(len(a.body)) || (rec.Body.Len() == 0) != (method == "HEAD") {
 					t.Errorf("%s: answer %d to %s has the length %s, and %d bytes", name, i, method, length,
 						rec.Body.Len())
 				}

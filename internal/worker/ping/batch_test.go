@@ -41,11 +41,9 @@ func TestAnsweredAfterCommit(t *testing.T) {
 						w.Errorf("answered %d", got.Code)
 					}
 					var seen bool
-					if err := db.QueryRow(
-						`SELECT last_ping_at IS NOT NULL OR pinged_at IS NOT NULL FROM monitors
-							JOIN last_pings ON last_pings.token = monitors.token WHERE id = $1`,
-						m.ID,
-					).Scan(&seen); err != nil || !seen {
+					err := db.QueryRow(`SELECT last_ping_at IS NOT NULL OR pinged_at IS NOT NULL FROM monitors
+							JOIN last_pings ON last_pings.token = monitors.token WHERE id = $1`, m.ID).Scan(&seen)
+					if err != nil || !seen {
 						w.Errorf("answered 200, but another connection sees no ping (%v)", err)
 					}
 				}

@@ -89,7 +89,8 @@ func TestCronitorClientInJavaScript(t *testing.T) {
 	if err != nil || len(all) != 5 || all[0].Kind != monitor.SignalPing {
 		t.Fatalf("recorded %+v, %v", all, err)
 	}
-	if all = all[1:]; all[3].Kind != monitor.SignalStart || all[2].Duration == nil || all[2].RunID != all[3].RunID ||
+	all = all[1:]
+	if all[3].Kind != monitor.SignalStart || all[2].Duration == nil || all[2].RunID != all[3].RunID ||
 		string(all[2].Output) != "took 3 s & more" ||
 		all[1].Kind != monitor.SignalFail || string(all[1].Output) != "disk full" ||
 		all[0].Kind != monitor.SignalSuccess {

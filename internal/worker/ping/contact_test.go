@@ -172,8 +172,8 @@ func TestContactPaths(t *testing.T) {
 		}
 		group.Wait()
 		for _, m := range []monitor.Monitor{foreign, off} {
-			if got := w.now(m.ID); !got.LastPingAt.IsZero() || got.State != monitor.MonitorUp ||
-				len(w.signals(m.ID)) > 0 {
+			got := w.now(m.ID)
+			if !got.LastPingAt.IsZero() || got.State != monitor.MonitorUp || len(w.signals(m.ID)) > 0 {
 				w.Errorf("%s was pinged: %+v", m.Name, got)
 			}
 		}
@@ -224,8 +224,8 @@ func (w *testServer) checkPath(p path, key, slug string, off, foreign monitor.Mo
 		}
 	}
 	for _, method := range []string{"PUT", "DELETE", "PATCH", "OPTIONS"} {
-		if got := w.send(method, to(m.Token, key, slug), nil); got.StatusCode != 405 ||
-			got.Header.Get("Allow") != "GET, HEAD, POST" {
+		got := w.send(method, to(m.Token, key, slug), nil)
+		if got.StatusCode != 405 || got.Header.Get("Allow") != "GET, HEAD, POST" {
 			w.Errorf("%s %s: %d", method, p.path, got.StatusCode)
 		}
 	}
@@ -266,8 +266,8 @@ func (w *testServer) wantFrom(method, path string, body *strings.Reader, status 
 		w.Errorf("%s %s: Cache-Control %q", method, path, cache)
 	}
 	limit, origin := got.Header.Get("Ping-Body-Limit"), got.Header.Get("Access-Control-Allow-Origin")
-	if own := strings.HasPrefix(path, "/ping/") && !strings.Contains(path, "state="); own != (limit == "100000") ||
-		own != (origin == "*") {
+	own := strings.HasPrefix(path, "/ping/") && !strings.Contains(path, "state=")
+	if own != (limit == "100000") || own != (origin == "*") {
 		w.Errorf("%s %s: Ping-Body-Limit %q, Access-Control-Allow-Origin %q", method, path, limit, origin)
 	}
 }
@@ -457,13 +457,12 @@ func TestWrongFirstPingsCreateNothing(t *testing.T) {
 	onEachEngine(t, Config{}, func(w *testServer) {
 		key := w.readWriteKey()
 		for query, fields := range wrongProvisions {
-			if got := w.send("GET", Path+key+"/wrong?create=1&"+query, nil); got.StatusCode != 422 ||
-				!strings.Contains(got.body, `"errors":{"`+fields+`":[`) {
+			got := w.send("GET", Path+key+"/wrong?create=1&"+query, nil)
+			if got.StatusCode != 422 || !strings.Contains(got.body, `"errors":{"`+fields+`":[`) {
 				w.Errorf("%s: %d %s", query, got.StatusCode, got.body)
 			}
-			if got := w.send(
-				"GET", "/ping/"+key+"/wrong?create=1&"+query, nil,
-			); got.StatusCode != 400 || got.body == "" {
+			got = w.send("GET", "/ping/"+key+"/wrong?create=1&"+query, nil)
+			if got.StatusCode != 400 || got.body == "" {
 				w.Errorf("%s: %d %s", query, got.StatusCode, got.body)
 			}
 		}
@@ -564,7 +563,8 @@ func FuzzContact(f *testing.F) {
 		if c.style == nil {
 			t.Fatal("no style")
 		}
-		if _, slug, bySlug := monitor.CutSlugAddress(c.address); bySlug && !kernel.ValidSlug(slug) ||
+		_, slug, bySlug := monitor.CutSlugAddress(c.address)
+		if bySlug && !kernel.ValidSlug(slug) ||
 			bySlug == kernel.IsPingToken(c.address) && monitor.IsPingAddress(c.address) {
 			t.Fatalf("address %q", c.address)
 		}

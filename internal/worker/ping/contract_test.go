@@ -216,8 +216,8 @@ func TestRateLimit(t *testing.T) {
 			if got.StatusCode == 429 {
 				w.Fatalf("request %d was refused", i+1)
 			}
-			if limit, left := got.Header.Get("X-RateLimit-Limit"),
-				got.Header.Get("X-RateLimit-Remaining"); limit != "60" || left != strconv.Itoa(59-i) {
+			limit, left := got.Header.Get("X-RateLimit-Limit"), got.Header.Get("X-RateLimit-Remaining")
+			if limit != "60" || left != strconv.Itoa(59-i) {
 				w.Errorf("request %d: %s of %s left", i+1, left, limit)
 			}
 			for _, name := range []string{"Retry-After", "X-RateLimit-Reset"} {

@@ -22,8 +22,8 @@ func TestOriginsOfBatches(t *testing.T) {
 	if !slices.Equal(b.origins.Pings, want) {
 		t.Errorf("%+v", b.origins.Pings)
 	}
-	if got := b.origins.Clients; len(got) != 3 || got[0].UserAgent != "curl/8" || got[1].UserAgent != "wget/1" ||
-		got[2].UserAgent != "wget/1" {
+	got := b.origins.Clients
+	if len(got) != 3 || got[0].UserAgent != "curl/8" || got[1].UserAgent != "wget/1" || got[2].UserAgent != "wget/1" {
 		t.Errorf("%+v", got)
 	}
 }

@@ -303,8 +303,8 @@ func TestSignalsWithoutDatabase(t *testing.T) {
 		m, other := w.newMonitor(), w.newMonitor()
 		repair := w.breakDatabase()
 		for _, path := range []string{m.Token + "/success", other.Token + "/fail"} {
-			if got := w.send("POST", Path+path, strings.NewReader("hello")); got.StatusCode != 503 ||
-				got.Header.Get("Retry-After") != "7" || got.body != string(unavailable.body) {
+			got := w.send("POST", Path+path, strings.NewReader("hello"))
+			if got.StatusCode != 503 || got.Header.Get("Retry-After") != "7" || got.body != string(unavailable.body) {
 				w.Errorf("%s %s", got.Status, got.body)
 			}
 		}

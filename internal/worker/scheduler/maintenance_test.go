@@ -32,9 +32,8 @@ func onVirtualTime(t *testing.T, f func(t *testing.T, w *Scheduler, dsn string, 
 		}
 		defer s.Close()
 		ws, _ := storetest.Workspace(t, s, "default")
-		if _, err := s.CreatePage(
-			t.Context(), ws, resource.Page.From(statuspage.Page{Name: "Acme", Slug: "acme"}),
-		); err != nil {
+		_, err = s.CreatePage(t.Context(), ws, resource.Page.From(statuspage.Page{Name: "Acme", Slug: "acme"}))
+		if err != nil {
 			t.Fatal(err)
 		}
 		w := New(Config{
@@ -69,9 +68,9 @@ func TestMaintenanceIsOnTime(t *testing.T) {
 	}{"planned here": {false, 0}, "planned by another replica": {true, maintenancePoll}} {
 		t.Run(name, func(t *testing.T) {
 			onVirtualTime(t, func(t *testing.T, w *Scheduler, dsn string, ws kernel.Actor, log *bytes.Buffer) {
-				if _, err := w.Store.CreateMaintenance(
-					t.Context(), ws, "acme", maintenanceOf(time.Now().Add(time.Hour), time.Hour),
-				); err != nil {
+				_, err := w.Store.CreateMaintenance(t.Context(), ws, "acme",
+					maintenanceOf(time.Now().Add(time.Hour), time.Hour))
+				if err != nil {
 					t.Fatal(err)
 				}
 				synctest.Wait() // it waits for the start
@@ -182,8 +181,8 @@ func TestMaintenanceStartsBeforeTick(t *testing.T) {
 			Backlog: func() time.Duration { return 0 },
 		})
 		w.Tick(ctx, at(120))
-		if m, err := s.Monitor(ctx, ws, m.ID); err != nil || m.State != monitor.MonitorUp ||
-			m.ConsecutiveFailures != 0 {
+		m, err := s.Monitor(ctx, ws, m.ID)
+		if err != nil || m.State != monitor.MonitorUp || m.ConsecutiveFailures != 0 {
 			t.Errorf("after the tick: %+v, %v", m, err)
 		}
 	})

@@ -20,8 +20,8 @@ func TestSkipsAreLoggedOnce(t *testing.T) {
 	}
 	w.resume(noon)
 	w.resume(noon)
-	if n := strings.Count(out.String(), `msg="ticks resumed"`); n != 1 ||
-		!strings.Contains(out.String(), "skipped=21") {
+	n := strings.Count(out.String(), `msg="ticks resumed"`)
+	if n != 1 || !strings.Contains(out.String(), "skipped=21") {
 		t.Errorf("%d lines after the end:\n%s", n, &out)
 	}
 }

@@ -11,8 +11,8 @@ func TestLeftovers(t *testing.T) {
 	en := i18ntest.Language(t, "en")
 	text := en.T("status.no_such") + " and " + en.T("bars.lasted", "status", "Monday") + ", " + en.T("page.skip") +
 		". Status. error.not_found.heading"
-	if got, want := i18ntest.Leftovers(text),
-		[]string{"status.no_such", "{duration}", "error.not_found.heading"}; !slices.Equal(got, want) {
+	got, want := i18ntest.Leftovers(text), []string{"status.no_such", "{duration}", "error.not_found.heading"}
+	if !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
 }

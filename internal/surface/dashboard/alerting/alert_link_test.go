@@ -208,9 +208,8 @@ func TestOnCallCalendar(t *testing.T) {
 		stranger := s.Visitor()
 		a := stranger.Wants(stranger.Get(alert.CalendarPath+"?key="+o.CalendarKey), http.StatusOK,
 			"BEGIN:VCALENDAR\r\n")
-		if kind, cached := a.Header.Get("Content-Type"), a.Header.Get(
-			"Cache-Control",
-		); kind != "text/calendar; charset=utf-8" || !strings.HasPrefix(cached, "private") {
+		kind, cached := a.Header.Get("Content-Type"), a.Header.Get("Cache-Control")
+		if kind != "text/calendar; charset=utf-8" || !strings.HasPrefix(cached, "private") {
 			t.Errorf("type %q, cached %q", kind, cached)
 		}
 		stranger.Wants(stranger.Get(alert.CalendarPath+"?key=x"), http.StatusNotFound)

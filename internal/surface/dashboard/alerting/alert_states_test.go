@@ -117,8 +117,8 @@ func TestEntriesOfNotices(t *testing.T) {
 		n.ChannelName, n.Kind, n.At = "Phone", alert.NoticeRepeated, at
 		c.change(&n)
 		e := noticeEntry(n)
-		if got := fmt.Sprintf("%s %s %s: %s", e.Who, e.Tone, e.What, e.Result); got != c.want || !e.At.Equal(at) ||
-			!e.Sent.Equal(n.SentAt) {
+		got := fmt.Sprintf("%s %s %s: %s", e.Who, e.Tone, e.What, e.Result)
+		if got != c.want || !e.At.Equal(at) || !e.Sent.Equal(n.SentAt) {
 			t.Errorf("%q, want %q", got, c.want)
 		}
 	}

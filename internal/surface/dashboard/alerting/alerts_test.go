@@ -33,9 +33,8 @@ func alertPath(v *dashboardtest.Visitor) string {
 // sentWith saves the outcome of the message that is due.
 func sentWith(v *dashboardtest.Visitor, o audience.SendOutcome) {
 	v.Helper()
-	if err := v.Store.SaveMessageResult(
-		v.Context(), store.MessageResult{ClaimedMessage: alertMessage(v), Outcome: o},
-	); err != nil {
+	err := v.Store.SaveMessageResult(v.Context(), store.MessageResult{ClaimedMessage: alertMessage(v), Outcome: o})
+	if err != nil {
 		v.Fatal(err)
 	}
 }
@@ -105,9 +104,8 @@ func TestSilenceOfAlert(t *testing.T) {
 			all[0].EndsAt.Sub(all[0].StartsAt).Round(time.Minute) != 4*time.Hour {
 			t.Fatalf("%+v, %v", all, err)
 		}
-		if err := s.Store.Silences().Delete(
-			t.Context(), owner.Actor(), "", all[0].ID, kernel.Precondition{},
-		); err != nil {
+		err = s.Store.Silences().Delete(t.Context(), owner.Actor(), "", all[0].ID, kernel.Precondition{})
+		if err != nil {
 			t.Fatal(err)
 		}
 		advanceAlerts(owner)
@@ -122,9 +120,8 @@ func TestSilenceOfAlert(t *testing.T) {
 		if err != nil || len(rules) != 1 {
 			t.Fatalf("%+v, %v", rules, err)
 		}
-		if err := s.Store.AlertRules().Delete(
-			t.Context(), owner.Actor(), "", rules[0].ID, kernel.Precondition{},
-		); err != nil {
+		err = s.Store.AlertRules().Delete(t.Context(), owner.Actor(), "", rules[0].ID, kernel.Precondition{})
+		if err != nil {
 			t.Fatal(err)
 		}
 		owner.Lacks(owner.Get(path), "holds it back")
@@ -154,10 +151,9 @@ func TestNumberOfOpenAlerts(t *testing.T) {
 func TestSilenceUntilTomorrowWithoutPage(t *testing.T) {
 	dashboardtest.OnEachEngineInTime(t, func(s *dashboardtest.Site) {
 		owner := s.Owner()
-		if _, err := s.Store.CreatePage(
-			s.Context(), owner.Actor(),
-			resource.Page.From(statuspage.Page{Name: "Acme", Slug: "acme", TimeZone: "Europe/Berlin"}),
-		); err != nil {
+		_, err := s.Store.CreatePage(s.Context(), owner.Actor(),
+			resource.Page.From(statuspage.Page{Name: "Acme", Slug: "acme", TimeZone: "Europe/Berlin"}))
+		if err != nil {
 			t.Fatal(err)
 		}
 		failingJob(owner)

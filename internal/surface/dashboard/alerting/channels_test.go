@@ -200,17 +200,17 @@ func TestMessagesOfAChannel(t *testing.T) {
 		v.Wants(v.Get(screen), http.StatusOK, "fallback of Boss",
 			"It will no longer be the <bdi>fallback of Boss</bdi>: what these do not accept reaches nobody.")
 		v.Wants(v.Get(second), http.StatusOK, "Messages that it does not accept go to")
-		if err := s.Store.RecordRequestedTest(
-			s.Context(), id, audience.SendOutcome{Result: audience.SendFailed, Reason: "no route to <ntfy>"},
-		); err != nil {
+		err := s.Store.RecordRequestedTest(s.Context(), id,
+			audience.SendOutcome{Result: audience.SendFailed, Reason: "no route to <ntfy>"})
+		if err != nil {
 			s.Fatal(err)
 		}
 		v.Wants(v.Get(screen), http.StatusOK, "The last test failed", "no route to &lt;ntfy&gt;")
 		v.Wants(v.Get("/admin/channels"), http.StatusOK, "Test failed", "The last test failed <time",
 			"no route to &lt;ntfy&gt;")
-		if err := s.Store.RecordWeeklyTest(
-			s.Context(), id, audience.SendOutcome{Result: audience.SendFailed, Reason: "connection refused by <ntfy>"},
-		); err != nil {
+		err = s.Store.RecordWeeklyTest(s.Context(), id,
+			audience.SendOutcome{Result: audience.SendFailed, Reason: "connection refused by <ntfy>"})
+		if err != nil {
 			s.Fatal(err)
 		}
 		v.Wants(v.Get(screen), http.StatusOK, "It does not accept messages", "connection refused by &lt;ntfy&gt;")
@@ -257,9 +257,8 @@ func TestLastMessagesOfAChannel(t *testing.T) {
 
 		v.Wants(v.Post(screen+"/delete"), http.StatusUnprocessableEntity,
 			"First remove it from what uses it: <bdi>the rule Everything</bdi>.")
-		if err := s.Store.AlertRules().Delete(
-			s.Context(), v.Actor(), "", "Everything", kernel.Precondition{},
-		); err != nil {
+		err = s.Store.AlertRules().Delete(s.Context(), v.Actor(), "", "Everything", kernel.Precondition{})
+		if err != nil {
 			s.Fatal(err)
 		}
 		v.Wants(v.Post(screen+"/delete"), http.StatusSeeOther, "/admin/channels")

@@ -273,7 +273,8 @@ func TestUnchangedScheduleStays(t *testing.T) {
 			}
 			return o
 		}
-		if o := save(first, third); !slices.Equal(o.Participants[0].ChannelIDs, made.Participants[0].ChannelIDs) ||
+		o := save(first, third)
+		if !slices.Equal(o.Participants[0].ChannelIDs, made.Participants[0].ChannelIDs) ||
 			!o.UpdatedAt.Equal(made.UpdatedAt) {
 			t.Errorf("saved unchanged: %+v", o)
 		}

@@ -191,8 +191,8 @@ func TestSlackButton(t *testing.T) {
 		}
 		wantsAcknowledgement(a.owner, kernel.Actor{Kind: kernel.ActorSlack, Name: "Grace Hopper", Address: "127.0.0.1"})
 		message := alertMessage(a.owner)
-		if now := message.Current().Headline(); !message.Outdates() ||
-			!strings.HasPrefix(now, "Acknowledged by Grace Hopper in Slack: ") {
+		now := message.Current().Headline()
+		if !message.Outdates() || !strings.HasPrefix(now, "Acknowledged by Grace Hopper in Slack: ") {
 			t.Errorf("the first message becomes %q", now)
 		}
 		signal(a.owner, a.monitor, monitor.SignalSuccess)

@@ -7,8 +7,8 @@ import (
 
 func TestWith(t *testing.T) {
 	query := url.Values{"a": {"1"}}
-	if got := WithParam(query, "b", "2").Encode() + " " + WithParam(query, "a", "").Encode() + " " +
-		query.Encode(); got != "a=1&b=2  a=1" {
+	got := WithParam(query, "b", "2").Encode() + " " + WithParam(query, "a", "").Encode() + " " + query.Encode()
+	if got != "a=1&b=2  a=1" {
 		t.Error(got)
 	}
 }

@@ -83,9 +83,9 @@ func TestCheckInTheForm(t *testing.T) {
 		unnamed := append(slices.Clone(fields), "preview", "test", "password", "hunter2")
 		unnamed[3] = ""
 		v.Wants(v.Post(create, unnamed...), http.StatusOK, "Works")
-		if list, err := s.Store.MonitorList(
-			s.Context(), v.Actor(), store.MonitorQuery{}, store.Pagination{Page: 1, PerPage: 9},
-		); err != nil || list.Total != 0 {
+		list, err := s.Store.MonitorList(s.Context(), v.Actor(), store.MonitorQuery{},
+			store.Pagination{Page: 1, PerPage: 9})
+		if err != nil || list.Total != 0 {
 			s.Errorf("a test has made %d monitors, %v", list.Total, err)
 		}
 		wrong := append(fields, "timeout", "1m", "url", "", "confirm_from", "x")

@@ -21,9 +21,8 @@ import (
 
 func ping(v *dashboardtest.Visitor, tokens ...string) {
 	v.Helper()
-	if _, err := v.Store.RecordPings(
-		v.Context(), tokens, store.LivenessRecord{Replica: "r"}, store.PingOrigins{},
-	); err != nil {
+	_, err := v.Store.RecordPings(v.Context(), tokens, store.LivenessRecord{Replica: "r"}, store.PingOrigins{})
+	if err != nil {
 		v.Fatal(err)
 	}
 }
@@ -59,9 +58,9 @@ func TestMonitorsAreListedAndChanged(t *testing.T) {
 			"/admin/monitors")
 		v.Wants(v.Get("/admin/monitors/delete?monitor="+all[1].ID), http.StatusSeeOther, "/admin/monitors")
 		v.Wants(v.Get("/admin/monitors/"+all[1].ID), http.StatusNotFound)
-		if _, total, err := s.Store.Monitors(
-			s.Context(), v.Actor(), store.MonitorFilter{}, store.Pagination{Page: 1, PerPage: 1},
-		); err != nil || total != 1 {
+		_, total, err := s.Store.Monitors(s.Context(), v.Actor(), store.MonitorFilter{},
+			store.Pagination{Page: 1, PerPage: 1})
+		if err != nil || total != 1 {
 			s.Errorf("%d monitors left, %v", total, err)
 		}
 	})
@@ -255,9 +254,9 @@ func TestMonitorIsMoved(t *testing.T) {
 	dashboardtest.OnEachEngine(t, func(s *dashboardtest.Site) {
 		v := s.Owner()
 		v.Wants(v.Post("/admin/setup/page", "name", "Acme", "slug", "acme"), http.StatusSeeOther)
-		if _, err := s.Store.CreatePage(
-			s.Context(), v.Actor(), resource.Page.From(statuspage.Page{Name: "Other", Slug: "other"}),
-		); err != nil {
+		_, err := s.Store.CreatePage(s.Context(), v.Actor(),
+			resource.Page.From(statuspage.Page{Name: "Other", Slug: "other"}))
+		if err != nil {
 			s.Fatal(err)
 		}
 		component, err := s.Store.Components().Create(s.Context(), v.Actor(), "other",

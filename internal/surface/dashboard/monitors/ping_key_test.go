@@ -14,9 +14,9 @@ import (
 func TestPingKeyScreen(t *testing.T) {
 	dashboardtest.OnEachEngine(t, func(s *dashboardtest.Site) {
 		v := s.Owner()
-		if _, err := s.Store.CreatePage(
-			s.Context(), v.Actor(), resource.Page.From(statuspage.Page{Name: "Jobs", Slug: "jobs"}),
-		); err != nil {
+		_, err := s.Store.CreatePage(s.Context(), v.Actor(),
+			resource.Page.From(statuspage.Page{Name: "Jobs", Slug: "jobs"}))
+		if err != nil {
 			s.Fatal(err)
 		}
 		const path, given = "/admin/pages/jobs/ping-key", "0123456789_bcdefghij-l"

@@ -32,9 +32,10 @@ func TestUptimeOfPartOfAPeriod(t *testing.T) {
 		if got := monitorUptime(u); got != c.want {
 			t.Errorf("of %s in %s without %s: %q, want %q", c.age, c.period, c.gap, got, c.want)
 		}
-		if note := (monitorScreen{
+		note := (monitorScreen{
 			MonitorDetail: store.MonitorDetail{Uptimes: []store.MonitorUptime{u}},
-		}).UptimeNote(); (note != "") != (c.want == "–") {
+		}).UptimeNote()
+		if (note != "") != (c.want == "–") {
 			t.Errorf("of %s in %s the note is %q", c.age, c.period, note)
 		}
 	}

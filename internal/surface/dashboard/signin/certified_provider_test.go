@@ -77,8 +77,8 @@ func TestCertifiedProviderInJavaScript(t *testing.T) {
 			s.Fatal(err)
 		}
 		defer response.Body.Close()
-		if body, err := io.ReadAll(response.Body); err != nil || response.StatusCode != http.StatusOK ||
-			!strings.Contains(string(body), "sign-out") {
+		body, err := io.ReadAll(response.Body)
+		if err != nil || response.StatusCode != http.StatusOK || !strings.Contains(string(body), "sign-out") {
 			s.Errorf("the provider's sign-out: %s, %v, %s", response.Status, err, body)
 		}
 	})

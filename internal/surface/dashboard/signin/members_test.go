@@ -45,9 +45,8 @@ func TestInvitation(t *testing.T) {
 		code := codeIn(s,
 			owner.Wants(owner.Post("/admin/members/invite", "email", "grace@example.com", "role", "editor"),
 				http.StatusCreated).Text)
-		if list := owner.Wants(
-			owner.Get("/admin/members"), http.StatusOK, "Pending invitations", "grace@example.com",
-		); strings.Contains(list.Text, code) {
+		list := owner.Wants(owner.Get("/admin/members"), http.StatusOK, "Pending invitations", "grace@example.com")
+		if strings.Contains(list.Text, code) {
 			s.Error("a code is shown again")
 		}
 
@@ -62,7 +61,7 @@ func TestInvitation(t *testing.T) {
 		grace.Wants(grace.Get("/admin"), http.StatusOK, "Grace", "Editor")
 		s.Visitor().Wants(s.Visitor().Post("/admin/accept", "code", code, "name", "Eve", "password",
 			dashboardtest.GoodPassword), http.StatusNotFound)
-		list := owner.Wants(owner.Get("/admin/members"), http.StatusOK, "grace@example.com")
+		list = owner.Wants(owner.Get("/admin/members"), http.StatusOK, "grace@example.com")
 		if strings.Contains(list.Text, "Pending") || strings.Contains(list.Text, "eve@") {
 			s.Errorf("the list after the acceptance: %s", list.Text)
 		}
@@ -124,9 +123,8 @@ func TestRemovalEndsOpenTabs(t *testing.T) {
 			s.Fatalf("the tag of an open screen: %q, %v", tag, err)
 		}
 		owner.Wants(owner.Post("/admin/members/"+grace.Actor().ID+"/remove"), http.StatusSeeOther)
-		if _, err := s.Dashboard.TagOf(
-			s.Context(), open, &url.URL{Path: frame.Path},
-		); !errors.Is(err, frame.ErrNoScreen) {
+		_, err = s.Dashboard.TagOf(s.Context(), open, &url.URL{Path: frame.Path})
+		if !errors.Is(err, frame.ErrNoScreen) {
 			s.Errorf("the open screen of a removed member: %v", err)
 		}
 		grace.Wants(grace.Post("/admin/account", "name", "Grace"), http.StatusSeeOther, "/admin/sign-in")
@@ -251,9 +249,8 @@ func TestSwitchWorkspace(t *testing.T) {
 		if body := owner.Get("/admin").Text; strings.Contains(body, "Switch workspace") {
 			s.Error("a switcher of one workspace")
 		}
-		if _, err := s.Store.IssueTokenFor(
-			s.Context(), "Second", account.NewToken{Name: "x", Scope: kernel.ScopeAdmin},
-		); err != nil {
+		_, err := s.Store.IssueTokenFor(s.Context(), "Second", account.NewToken{Name: "x", Scope: kernel.ScopeAdmin})
+		if err != nil {
 			s.Fatal(err)
 		}
 		all, err := s.Store.AllTokens(s.Context())
@@ -304,9 +301,8 @@ func TestFormsActInTheirWorkspace(t *testing.T) {
 			screens[action] = owner.Wants(owner.Get(path), http.StatusOK)
 		}
 		home := owner.Actor().WorkspaceID
-		if _, err := s.Store.IssueTokenFor(
-			s.Context(), "Second", account.NewToken{Name: "x", Scope: kernel.ScopeAdmin},
-		); err != nil {
+		_, err := s.Store.IssueTokenFor(s.Context(), "Second", account.NewToken{Name: "x", Scope: kernel.ScopeAdmin})
+		if err != nil {
 			s.Fatal(err)
 		}
 		all, err := s.Store.AllTokens(s.Context())
@@ -336,9 +332,9 @@ func TestEditorOfSomePages(t *testing.T) {
 	dashboardtest.OnEachEngine(t, func(s *dashboardtest.Site) {
 		owner := s.Owner()
 		for _, slug := range []string{"acme", "beta"} {
-			if _, err := s.Store.CreatePage(
-				s.Context(), owner.Actor(), resource.Page.From(statuspage.Page{Name: "Page " + slug, Slug: slug}),
-			); err != nil {
+			_, err := s.Store.CreatePage(s.Context(), owner.Actor(),
+				resource.Page.From(statuspage.Page{Name: "Page " + slug, Slug: slug}))
+			if err != nil {
 				s.Fatal(err)
 			}
 		}
@@ -398,9 +394,9 @@ func screens(v *dashboardtest.Visitor) (paths []string) {
 func TestLinksLeadToWhatIsAllowed(t *testing.T) {
 	dashboardtest.OnEachEngine(t, func(s *dashboardtest.Site) {
 		owner := s.Owner()
-		if _, err := s.Store.CreatePage(
-			s.Context(), owner.Actor(), resource.Page.From(statuspage.Page{Name: "Acme", Slug: "acme"}),
-		); err != nil {
+		_, err := s.Store.CreatePage(s.Context(), owner.Actor(),
+			resource.Page.From(statuspage.Page{Name: "Acme", Slug: "acme"}))
+		if err != nil {
 			s.Fatal(err)
 		}
 		last := 0

@@ -63,17 +63,18 @@ func TestIncidentTemplates(t *testing.T) {
 func TestIncidentOfATemplateOverTheAPI(t *testing.T) {
 	dashboardtest.OnEachEngine(t, func(s *dashboardtest.Site) {
 		v, website, _ := s.WithPage()
-		if _, err := s.Store.CreatePage(
-			s.Context(), v.Actor(), resource.Page.From(statuspage.Page{Name: "Second", Slug: "second"}),
-		); err != nil {
+		_, err := s.Store.CreatePage(s.Context(), v.Actor(),
+			resource.Page.From(statuspage.Page{Name: "Second", Slug: "second"}))
+		if err != nil {
 			s.Fatal(err)
 		}
-		if _, err := s.Store.IncidentTemplates().Create(
+		_, err = s.Store.IncidentTemplates().Create(
 			s.Context(), v.Actor(), "", resource.IncidentTemplate.From(statuspage.IncidentTemplate{
 				Name: "Slow", Page: "acme", Title: "{{component}} is slow", Message: "{{page}}",
 				Impact: kernel.ImpactMinor,
 			}),
-		); err != nil {
+		)
+		if err != nil {
 			s.Fatal(err)
 		}
 		n := statuspage.Incident{
@@ -84,15 +85,13 @@ func TestIncidentOfATemplateOverTheAPI(t *testing.T) {
 			s.Errorf("%+v, %v", i, err)
 		}
 		n.Title = "Mine"
-		if i, _, err := s.Store.BeginIncident(
-			s.Context(), v.Actor(), "acme", "Slow", n, first,
-		); err != nil || i.Title != "Mine" {
+		i, _, err = s.Store.BeginIncident(s.Context(), v.Actor(), "acme", "Slow", n, first)
+		if err != nil || i.Title != "Mine" {
 			s.Errorf("%+v, %v", i, err)
 		}
 		for template, page := range map[string]string{"Slow": "second", "Fast": "acme"} {
-			if _, _, err := s.Store.BeginIncident(
-				s.Context(), v.Actor(), page, template, statuspage.Incident{}, first,
-			); err == nil || !strings.Contains(err.Error(), "template") {
+			_, _, err := s.Store.BeginIncident(s.Context(), v.Actor(), page, template, statuspage.Incident{}, first)
+			if err == nil || !strings.Contains(err.Error(), "template") {
 				s.Errorf("%s on %s: %v", template, page, err)
 			}
 		}

@@ -32,9 +32,8 @@ func TestEditAndDeleteUpdatesOfAnIncident(t *testing.T) {
 		v.Wants(v.Post(edit, "tag", late["tag"], "message", "my first"), http.StatusSeeOther, path)
 		v.Wants(v.Post(edit+"/delete", "tag", formOf(v, v.Get(edit), edit)["tag"]), http.StatusSeeOther, path)
 		v.Wants(v.Get(edit), http.StatusNotFound)
-		if after := v.Wants(
-			v.Get(path), http.StatusOK, "We are investigating this incident.", "deleted an update",
-		); strings.Contains(after.Text, edit) {
+		after := v.Wants(v.Get(path), http.StatusOK, "We are investigating this incident.", "deleted an update")
+		if strings.Contains(after.Text, edit) {
 			s.Error("the deleted update can be edited")
 		}
 	})

@@ -182,20 +182,19 @@ func TestDraftOfAnIncident(t *testing.T) {
 func TestIncidentsOfSeveralPages(t *testing.T) {
 	dashboardtest.OnEachEngine(t, func(s *dashboardtest.Site) {
 		v, _, _ := s.WithPage()
-		if _, err := s.Store.CreatePage(
-			s.Context(), v.Actor(), resource.Page.From(statuspage.Page{Name: "Second", Slug: "second"}),
-		); err != nil {
+		_, err := s.Store.CreatePage(s.Context(), v.Actor(),
+			resource.Page.From(statuspage.Page{Name: "Second", Slug: "second"}))
+		if err != nil {
 			s.Fatal(err)
 		}
 		v.Wants(v.Get("/admin/incidents/new"), http.StatusOK, "On which page?", "/admin/incidents/new?page=second")
 		v.Wants(v.Get("/admin/incidents/new?page=second"), http.StatusOK, "What is wrong?")
 		v.Wants(v.Get("/admin/incidents/new?page=third"), http.StatusNotFound)
 		for n := range frame.PerPage + 1 {
-			if _, err := s.Store.CreateIncident(
-				s.Context(), v.Actor(), "acme",
+			_, err := s.Store.CreateIncident(s.Context(), v.Actor(), "acme",
 				statuspage.Incident{Title: fmt.Sprint("Incident ", n), State: statuspage.IncidentResolved},
-				statuspage.IncidentUpdate{}, nil,
-			); err != nil {
+				statuspage.IncidentUpdate{}, nil)
+			if err != nil {
 				s.Fatal(err)
 			}
 		}

@@ -95,8 +95,8 @@ func editMaintenance(
 	}
 	v.Wants(v.Post(path+"/edit", edit...), http.StatusSeeOther, path)
 	v.Wants(v.Post(path+"/edit", edit...), http.StatusConflict, "changed while you were writing", "Newer disks")
-	if m := maintenances(v)[0]; m.Title != "Newer disks" || !m.ScheduledUntil.Equal(begin.Add(2*time.Hour)) ||
-		m.RemindBefore != 0 {
+	m := maintenances(v)[0]
+	if m.Title != "Newer disks" || !m.ScheduledUntil.Equal(begin.Add(2*time.Hour)) || m.RemindBefore != 0 {
 		v.Errorf("edited: %+v", m)
 	}
 	late, seen := screen.Hidden("seen"), v.Get(path).Hidden("seen")

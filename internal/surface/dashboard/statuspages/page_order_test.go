@@ -55,8 +55,8 @@ func TestPlaceOnPage(t *testing.T) {
 
 		moved := v.Wants(v.Post(api, "group", groups[1].ID, "order", seen), http.StatusNoContent)
 		g, c := load("acme")
-		if now := statuspage.OrderTag(g, c); moved.Header.Get(statuspages.OrderHeader) != now ||
-			c[0].GroupID+c[1].GroupID != groups[1].ID {
+		now := statuspage.OrderTag(g, c)
+		if moved.Header.Get(statuspages.OrderHeader) != now || c[0].GroupID+c[1].GroupID != groups[1].ID {
 			s.Errorf("the order %s (header %s) is %+v", now, moved.Header.Get(statuspages.OrderHeader), c)
 		}
 		v.Wants(v.Post(europe, "after", groups[1].ID, "order", seen), http.StatusConflict, "Nothing was moved",

@@ -18,10 +18,9 @@ func TestPreview(t *testing.T) {
 	dashboardtest.OnEachEngine(t, func(s *dashboardtest.Site) {
 		v := s.Owner()
 		private := statuspage.VisibilityPrivate
-		if _, err := s.Store.CreatePage(
-			s.Context(), v.Actor(),
-			resource.Page.From(statuspage.Page{Name: "Acme", Slug: "acme", Visibility: private}),
-		); err != nil {
+		_, err := s.Store.CreatePage(s.Context(), v.Actor(),
+			resource.Page.From(statuspage.Page{Name: "Acme", Slug: "acme", Visibility: private}))
+		if err != nil {
 			s.Fatal(err)
 		}
 		const path = "/admin/pages/acme/preview?scheme="
@@ -54,9 +53,9 @@ func TestPreview(t *testing.T) {
 		editor := s.Member(v, kernel.RoleEditor)
 		editor.Wants(editor.Get(path+"dark"), 200, "Acme")
 		editor.Wants(editor.Post(path+"dark"), http.StatusForbidden)
-		if _, err := s.Store.CreatePage(
-			s.Context(), v.Actor(), resource.Page.From(statuspage.Page{Name: "Other", Slug: "other"}),
-		); err != nil {
+		_, err = s.Store.CreatePage(s.Context(), v.Actor(),
+			resource.Page.From(statuspage.Page{Name: "Other", Slug: "other"}))
+		if err != nil {
 			s.Fatal(err)
 		}
 		issued, err := s.Store.Invite(s.Context(), v.Actor(), account.NewInvitation{

@@ -93,12 +93,13 @@ func TestPages(t *testing.T) {
 		v.Wants(v.Get("/admin/pages"), http.StatusOK, "Acme &lt;Cloud&gt;", "unlisted", "0 components · 0 subscribers",
 			s.Base+"/status/acme-cloud")
 		for range frame.PerPage {
-			if _, err := s.Store.CreatePage(
+			_, err := s.Store.CreatePage(
 				s.Context(), v.Actor(),
 				resource.Page.From(
 					statuspage.Page{Name: "More", Slug: "more-" + strings.ToLower(kernel.NewPingToken()[:12])},
 				),
-			); err != nil {
+			)
+			if err != nil {
 				s.Fatal(err)
 			}
 		}
@@ -296,8 +297,7 @@ func newComponents(s *dashboardtest.Site) *componentsOfPage {
 	v.Post("/admin/pages", "name", "Acme", "slug", "acme")
 	v.Wants(v.Get(path), http.StatusOK, "no components yet")
 	v.Wants(v.Post(path, "name", "", "group", ""), http.StatusUnprocessableEntity, "This field is required.")
-	v.Wants(v.Post("/admin/pages/acme/groups", "name", ""), http.StatusUnprocessableEntity,
-		"This field is required.")
+	v.Wants(v.Post("/admin/pages/acme/groups", "name", ""), http.StatusUnprocessableEntity, "This field is required.")
 	for _, name := range []string{"API", "Website", "Mail"} {
 		v.Wants(fill(v, v.Get(path), path, "name", name), http.StatusSeeOther, path)
 	}
@@ -401,9 +401,9 @@ func TestManyComponents(t *testing.T) {
 		v := s.Owner()
 		v.Post("/admin/pages", "name", "Acme", "slug", "acme")
 		for range frame.PerPage + 1 {
-			if _, err := s.Store.Components().Create(
-				s.Context(), v.Actor(), "acme", resource.Component.From(statuspage.Component{Name: "One of many"}),
-			); err != nil {
+			_, err := s.Store.Components().Create(s.Context(), v.Actor(), "acme",
+				resource.Component.From(statuspage.Component{Name: "One of many"}))
+			if err != nil {
 				s.Fatal(err)
 			}
 		}

@@ -46,9 +46,8 @@ func TestDeliveries(t *testing.T) {
 		if err != nil || len(subscribers) != 1 {
 			s.Fatalf("%v, %v", subscribers, err)
 		}
-		if err := s.Store.DeleteSubscriber(
-			s.Context(), owner.Actor(), "acme", subscribers[0].ID, kernel.Precondition{},
-		); err != nil {
+		err = s.Store.DeleteSubscriber(s.Context(), owner.Actor(), "acme", subscribers[0].ID, kernel.Precondition{})
+		if err != nil {
 			s.Fatal(err)
 		}
 		owner.Wants(owner.Post(retry, "back", "/admin/deliveries?page=acme"), http.StatusUnprocessableEntity,

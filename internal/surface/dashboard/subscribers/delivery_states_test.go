@@ -36,9 +36,8 @@ func TestRowsOfDeliveries(t *testing.T) {
 		{entry(audience.DeliveryDead, 0, ""), "Rejected major false 00:00"},
 	} {
 		row := r.newDeliveryRow("acme", c.entry)
-		if got := fmt.Sprint(
-			row.Label, " ", row.Tone, " ", row.CanRetry, " ", row.Next.Format("15:04"),
-		); got != c.want {
+		got := fmt.Sprint(row.Label, " ", row.Tone, " ", row.CanRetry, " ", row.Next.Format("15:04"))
+		if got != c.want {
 			t.Errorf("%s %q: %s, want %s", c.entry.State, c.entry.Target, got, c.want)
 		}
 	}

@@ -83,7 +83,8 @@ func TestSubscribersAreListedAndExported(t *testing.T) {
 		}
 		export := v.Wants(v.Get(path+"/export"), 200, "target,channel,state,components,",
 			"ada@example.com,email,active,", "grace@example.com,email,unconfirmed,")
-		if h := export.Header; h.Get("Content-Disposition") != `attachment; filename="subscribers-acme.csv"` ||
+		h := export.Header
+		if h.Get("Content-Disposition") != `attachment; filename="subscribers-acme.csv"` ||
 			strings.Contains(export.Text, "whsec_") {
 			t.Errorf("the export: %v %s", h, export.Text)
 		}
@@ -223,8 +224,8 @@ func TestSubscribersOfComponentsAreAdded(t *testing.T) {
 				v.Fatalf("%s: %d %s", target, a.StatusCode, a.Text)
 			}
 			got := subscriber(s, v, audience.Channel(channel).Shown(target))
-			if want := slices.Sorted(slices.Values([]string{ids[0], ids[2]})); got.WholePage ||
-				!slices.Equal(slices.Sorted(slices.Values(got.Components)), want) {
+			want := slices.Sorted(slices.Values([]string{ids[0], ids[2]}))
+			if got.WholePage || !slices.Equal(slices.Sorted(slices.Values(got.Components)), want) {
 				v.Errorf("%s: %+v", target, got)
 			}
 		}
@@ -293,9 +294,8 @@ func TestDeletedComponentsOfSubscriber(t *testing.T) {
 		createPage(v)
 		ids := createComponents(v)
 		kay := subscribeKay(s, v, ids[1])
-		if err := v.Store.Components().Delete(
-			v.Context(), v.Actor(), "acme", ids[1], kernel.Precondition{},
-		); err != nil {
+		err := v.Store.Components().Delete(v.Context(), v.Actor(), "acme", ids[1], kernel.Precondition{})
+		if err != nil {
 			v.Fatal(err)
 		}
 		v.Wants(v.Get(kay), 200, "The chosen components no longer exist.", `value=""> <bdi>The whole page`)
@@ -331,9 +331,9 @@ func subscriber(s *dashboardtest.Site, v *dashboardtest.Visitor, target string) 
 func TestImport(t *testing.T) {
 	dashboardtest.OnEachEngine(t, func(s *dashboardtest.Site) {
 		v := s.Owner()
-		if _, err := s.Store.CreatePage(
-			s.Context(), v.Actor(), resource.Page.From(statuspage.Page{Name: "Acme", Slug: "acme"}),
-		); err != nil {
+		_, err := s.Store.CreatePage(s.Context(), v.Actor(),
+			resource.Page.From(statuspage.Page{Name: "Acme", Slug: "acme"}))
+		if err != nil {
 			s.Fatal(err)
 		}
 		const path = "/admin/pages/acme/subscribers/import"
@@ -392,9 +392,8 @@ func TestBrowserCannotBeEdited(t *testing.T) {
 			P256DH:   "BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SRpkNtoIAiw4",
 			Auth:     "BTBZMqHH6r4Tts7J_aSIgg",
 		}
-		if err := s.Store.SubscribeToEnd(
-			t.Context(), store.PushSignUp{Slug: "acme", IncidentID: inc.ID, Target: browser},
-		); err != nil {
+		err = s.Store.SubscribeToEnd(t.Context(), store.PushSignUp{Slug: "acme", IncidentID: inc.ID, Target: browser})
+		if err != nil {
 			t.Fatal(err)
 		}
 		const path = "/admin/pages/acme/subscribers"

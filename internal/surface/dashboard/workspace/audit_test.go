@@ -57,10 +57,9 @@ func TestAuditLogHasPages(t *testing.T) {
 		owner := s.Owner()
 		owner.Page("Acme", "acme")
 		for i := range frame.PerPage + 5 {
-			if _, err := s.Store.Components().Create(
-				s.Context(), owner.Actor(), "acme",
-				resource.Component.From(statuspage.Component{Name: fmt.Sprintf("Component %02d", i)}),
-			); err != nil {
+			_, err := s.Store.Components().Create(s.Context(), owner.Actor(), "acme",
+				resource.Component.From(statuspage.Component{Name: fmt.Sprintf("Component %02d", i)}))
+			if err != nil {
 				s.Fatal(err)
 			}
 		}

@@ -51,8 +51,8 @@ func TestFormulasAreGuarded(t *testing.T) {
 			t.Fatal(err)
 		}
 		got := written.String()
-		if rows, err := csv.NewReader(strings.NewReader(got)).ReadAll(); err != nil ||
-			strings.ContainsAny(rows[0][0][:1], "=+-@\t\r") {
+		rows, err := csv.NewReader(strings.NewReader(got)).ReadAll()
+		if err != nil || strings.ContainsAny(rows[0][0][:1], "=+-@\t\r") {
 			t.Errorf("%q: %q, %v", cell, got, err)
 		}
 		if got != want {

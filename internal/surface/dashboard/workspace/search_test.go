@@ -18,10 +18,9 @@ func TestSearchFindsScreensAndObjects(t *testing.T) {
 		v.Wants(v.Post("/admin/setup/page", "name", "Acme", "slug", "acme"), http.StatusSeeOther)
 		v.Wants(v.Post("/admin/setup/acme/components", "components", "Night train"), http.StatusSeeOther)
 		m := v.Monitors("Nightly <backup>")[0]
-		if _, err := s.Store.CreateIncident(
-			s.Context(), v.Actor(), "acme", statuspage.Incident{Title: "No night train"}, statuspage.IncidentUpdate{},
-			nil,
-		); err != nil {
+		_, err := s.Store.CreateIncident(s.Context(), v.Actor(), "acme",
+			statuspage.Incident{Title: "No night train"}, statuspage.IncidentUpdate{}, nil)
+		if err != nil {
 			s.Fatal(err)
 		}
 		v.Wants(v.Get("/admin"), http.StatusOK, `href="/admin/search"`)

@@ -25,9 +25,8 @@ func TestSystem(t *testing.T) {
 		owner := s.Owner()
 		owner.Wants(owner.Get("/admin/system"), http.StatusOK, "v1.2.3", "postgres://db.example/allswell",
 			"None has recorded anything", `<p class="quiet">None.</p>`, "ALLSWELL_LISTEN", ">flag<")
-		if _, err := s.Store.RecordPings(
-			s.Context(), nil, store.LivenessRecord{Replica: "here"}, store.PingOrigins{},
-		); err != nil {
+		_, err := s.Store.RecordPings(s.Context(), nil, store.LivenessRecord{Replica: "here"}, store.PingOrigins{})
+		if err != nil {
 			s.Fatal(err)
 		}
 		owner.Wants(owner.Get("/admin/system"), http.StatusOK, "this one")
@@ -43,9 +42,9 @@ func TestSystemOfAnotherWorkspace(t *testing.T) {
 			Settings: []workspace.Setting{{"ALLSWELL_LISTEN", ":8080", "flag"}},
 		}
 		owner := s.Owner()
-		if _, err := s.Store.IssueTokenFor(
-			s.Context(), "Second", account.NewToken{Name: "first", Scope: kernel.ScopeAdmin},
-		); err != nil {
+		_, err := s.Store.IssueTokenFor(s.Context(), "Second",
+			account.NewToken{Name: "first", Scope: kernel.ScopeAdmin})
+		if err != nil {
 			s.Fatal(err)
 		}
 		all, err := s.Store.AllTokens(s.Context())
@@ -101,8 +100,8 @@ func TestBackup(t *testing.T) {
 		end()
 		storetest.Workspace(s.T, s.Store, "other") // of others
 		owner.Wants(owner.Post("/admin/system/backup"), http.StatusForbidden)
-		if screen := owner.Get("/admin/system"); strings.Contains(screen.Text, "Back up now") ||
-			!strings.Contains(screen.Text, "allswell backup FILE") {
+		screen = owner.Get("/admin/system")
+		if strings.Contains(screen.Text, "Back up now") || !strings.Contains(screen.Text, "allswell backup FILE") {
 			s.Error("the button is offered to an owner of one workspace")
 		}
 	})

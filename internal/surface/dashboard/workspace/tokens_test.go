@@ -45,9 +45,9 @@ func TestTokens(t *testing.T) {
 func TestLimitedTokens(t *testing.T) {
 	dashboardtest.OnEachEngine(t, func(s *dashboardtest.Site) {
 		owner := s.Owner()
-		if _, err := s.Store.CreatePage(
-			s.Context(), owner.Actor(), resource.Page.From(statuspage.Page{Name: "Acme", Slug: "acme"}),
-		); err != nil {
+		_, err := s.Store.CreatePage(s.Context(), owner.Actor(),
+			resource.Page.From(statuspage.Page{Name: "Acme", Slug: "acme"}))
+		if err != nil {
 			s.Fatal(err)
 		}
 		form := []string{"name", "pipeline", "scope", "write", "reach", "some", "pages", "acme", "expires_in"}

@@ -298,10 +298,11 @@ func FuzzBadge(f *testing.F) {
 			if err := json.Unmarshal(b.JSON(), &shield); err != nil {
 				t.Fatal(err)
 			}
-			if want := map[string]any{
+			endpoint := map[string]any{
 				"schemaVersion": 1.0, "label": c.drawn, "message": b.message, "color": "bd4b0a",
-			}; fmt.Sprint(shield) != fmt.Sprint(want) {
-				t.Errorf("%v, want %v", shield, want)
+			}
+			if fmt.Sprint(shield) != fmt.Sprint(endpoint) {
+				t.Errorf("%v, endpoint %v", shield, endpoint)
 			}
 		}
 	})

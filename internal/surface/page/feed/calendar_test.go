@@ -113,8 +113,8 @@ func TestCalendarEdges(t *testing.T) {
 	m := &p.Maintenances[0]
 	m.State, m.BegunAt, m.EndedAt = statuspage.MaintenanceCompleted, day.Add(time.Millisecond),
 		day.Add(2*time.Millisecond)
-	if got := [2][]string{values("DTSTART"), values("DTEND")}; got[0][0] != "20201121T150405Z" ||
-		got[1][0] != "20201121T150505Z" {
+	got := [2][]string{values("DTSTART"), values("DTEND")}
+	if got[0][0] != "20201121T150405Z" || got[1][0] != "20201121T150505Z" {
 		t.Errorf("a maintenance without a length has %v", got)
 	}
 	for n := range 40 {

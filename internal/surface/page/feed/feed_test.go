@@ -144,9 +144,10 @@ func TestAtom(t *testing.T) {
 		!r.Updated.Equal(updated) {
 		t.Errorf("the feed is %+v", r)
 	}
-	if want := []atomLink{
+	want := []atomLink{
 		{"self", "application/atom+xml", newsBase + "/history.atom"}, {"alternate", "text/html", newsBase},
-	}; !slices.Equal(r.Links, want) {
+	}
+	if !slices.Equal(r.Links, want) {
 		t.Errorf("links %v", r.Links)
 	}
 	if len(r.Entries) != 2 {
@@ -200,26 +201,27 @@ func TestRSS(t *testing.T) {
 		c.Built != "Sat, 21 Nov 2020 16:34:05 +0000" || c.TTL != readAgainMinutes {
 		t.Errorf("the feed is %+v", r)
 	}
-	if want := []readLink{
+	want := []readLink{
 		{xml.Name{Local: "link"}, atomLink{}, newsBase},
 		{xml.Name{Space: "http://www.w3.org/2005/Atom", Local: "link"},
 			atomLink{"self", "application/rss+xml", newsBase + "/history.rss"}, ""},
-	}; !slices.Equal(c.Links, want) {
+	}
+	if !slices.Equal(c.Links, want) {
 		t.Errorf("links %v", c.Links)
 	}
 	if len(c.Items) != 2 {
 		t.Fatalf("%d items", len(c.Items))
 	}
 	atom := readFeed(t, feedOf(t, p, "").Atom)
-	want := readItem{
+	item := readItem{
 		Title: "It is <dark>", Link: newsBase + "/incidents/6f1e2c2a-0000-4000-8000-000000000001",
 		GUID:      rssGUID{false, "urn:uuid:6f1e2c2a-0000-4000-8000-000000000001"},
 		Published: "Sat, 21 Nov 2020 15:04:05 +0000",
 		Updated:   day.Add(20 * time.Minute), Creator: "Lamps", Categories: []string{"Major impact", "Resolved"},
 		Description: "Resolved. Major impact. It dawns &amp; &lt;shines&gt;.", Content: atom.Entries[1].Content.HTML,
 	}
-	if got := c.Items[1]; fmt.Sprint(got) != fmt.Sprint(want) {
-		t.Errorf("the item is\n%+v\nwant\n%+v", got, want)
+	if got := c.Items[1]; fmt.Sprint(got) != fmt.Sprint(item) {
+		t.Errorf("the item is\n%+v\nwant\n%+v", got, item)
 	}
 }
 
@@ -231,10 +233,11 @@ func TestComponentFeed(t *testing.T) {
 		r.Author != "Acme" {
 		t.Errorf("the feed is %+v", r)
 	}
-	if want := []atomLink{
+	want := []atomLink{
 		{"self", "application/atom+xml", newsBase + "/components/comp_1/history.atom"},
 		{"alternate", "text/html", newsBase + "/components/comp_1"},
-	}; !slices.Equal(r.Links, want) {
+	}
+	if !slices.Equal(r.Links, want) {
 		t.Errorf("links %v", r.Links)
 	}
 	if _, ok := New(p, "comp_2", newsBase); ok {
@@ -242,8 +245,8 @@ func TestComponentFeed(t *testing.T) {
 	}
 
 	p.Incidents, p.Maintenances = nil, nil
-	if r := readFeed(t, feedOf(t, p, "comp_1").Atom); len(r.Entries) != 0 ||
-		!r.Updated.Equal(p.Components[0].CreatedAt) {
+	r = readFeed(t, feedOf(t, p, "comp_1").Atom)
+	if len(r.Entries) != 0 || !r.Updated.Equal(p.Components[0].CreatedAt) {
 		t.Errorf("the empty feed is %+v", r)
 	}
 }
@@ -274,8 +277,8 @@ func TestFeedIsBounded(t *testing.T) {
 		t.Errorf("%d bytes of timelines", content)
 	}
 	last := f.entries[len(f.entries)-1]
-	if want := `<a href="` + last.link + `">20 earlier updates</a>`; len(f.entries) != 51 ||
-		!strings.Contains(last.content, want) {
+	want := `<a href="` + last.link + `">20 earlier updates</a>`
+	if len(f.entries) != 51 || !strings.Contains(last.content, want) {
 		t.Errorf("%d entries, the last is %q", len(f.entries), last.content)
 	}
 }
@@ -311,8 +314,8 @@ func checkContent(t *testing.T, content string) {
 				t.Errorf("%s has %s in %q", n.Data, a.Key, content)
 			}
 			if a.Key == "href" {
-				if u, err := url.Parse(a.Val); err != nil ||
-					!slices.Contains([]string{"http", "https", "mailto"}, u.Scheme) {
+				u, err := url.Parse(a.Val)
+				if err != nil || !slices.Contains([]string{"http", "https", "mailto"}, u.Scheme) {
 					t.Errorf("a link to %q in %q", a.Val, content)
 				}
 			}
@@ -335,11 +338,11 @@ func FuzzFeed(f *testing.F) {
 		if len(atom.Entries) != 2 || len(rss.Channel.Items) != 2 {
 			t.Fatalf("%d entries, %d items", len(atom.Entries), len(rss.Channel.Items))
 		}
-		if got, want := atom.Author, markdowntest.Line(name); got != want || !strings.Contains(atom.Title, want) ||
-			rss.Channel.Title != atom.Title {
+		got, want := atom.Author, markdowntest.Line(name)
+		if got != want || !strings.Contains(atom.Title, want) || rss.Channel.Title != atom.Title {
 			t.Errorf("the name %q is %q in %q and %q", want, got, atom.Title, rss.Channel.Title)
 		}
-		want := `<div dir="auto">` + string(markdown.HTML(message)) + "</div>"
+		want = `<div dir="auto">` + string(markdown.HTML(message)) + "</div>"
 		for i, e := range atom.Entries {
 			item := rss.Channel.Items[i]
 			if want := markdowntest.Line(title); e.Title != want || item.Title != want {

@@ -124,8 +124,8 @@ func documentsOf(t testing.TB, p statuspage.PageContents) map[string][]byte {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, want := slices.Sorted(maps.Keys(bodies)),
-		slices.Sorted(maps.Keys(statuspagetest.Documents)); !slices.Equal(got, want) {
+	got, want := slices.Sorted(maps.Keys(bodies)), slices.Sorted(maps.Keys(statuspagetest.Documents))
+	if !slices.Equal(got, want) {
 		t.Fatalf("documents %v, want %v", got, want)
 	}
 	return bodies

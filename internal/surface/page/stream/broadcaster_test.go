@@ -513,8 +513,8 @@ func TestRefusedStreamsCostNothing(t *testing.T) {
 	s.Broadcaster = newBroadcaster(1)
 	s.admit(&subscriber{})
 	rec := httptest.NewRecorder()
-	if err := s.Serve(rec, httptest.NewRequest("GET", "/events", nil), s.topic); err != nil || rec.Code != 503 ||
-		rec.Header().Get("Retry-After") == "" {
+	err := s.Serve(rec, httptest.NewRequest("GET", "/events", nil), s.topic)
+	if err != nil || rec.Code != 503 || rec.Header().Get("Retry-After") == "" {
 		t.Errorf("%d %v, %v", rec.Code, rec.Header(), err)
 	}
 	if s.checks != 0 {
@@ -523,9 +523,8 @@ func TestRefusedStreamsCostNothing(t *testing.T) {
 	s.set("", errGone)
 	s.Broadcaster = newBroadcaster(1)
 	for range 2 {
-		if err := s.Serve(
-			httptest.NewRecorder(), httptest.NewRequest("GET", "/events", nil), s.topic,
-		); !errors.Is(err, errGone) {
+		err := s.Serve(httptest.NewRecorder(), httptest.NewRequest("GET", "/events", nil), s.topic)
+		if !errors.Is(err, errGone) {
 			t.Errorf("a topic that is gone: %v", err)
 		}
 	}

@@ -86,8 +86,8 @@ func TestBars(t *testing.T) {
 	}
 	rows := p.All(".days tbody tr")
 	// The label has no uptime, because the visible span depends on the width.
-	if got := p.One(t, ".days caption"); got != p.All(".bars")[0].Attr("aria-label") ||
-		got != "Checkout: status day by day" {
+	got := p.One(t, ".days caption")
+	if got != p.All(".bars")[0].Attr("aria-label") || got != "Checkout: status day by day" {
 		t.Errorf("the label is %q", got)
 	}
 	if got := p.All(".bars")[0].Attr("data-day"); got != "2026-11-21" {
@@ -103,8 +103,8 @@ func TestBars(t *testing.T) {
 		}
 		row := rows[1+2*i]
 		date := barsNow.AddDate(0, 0, -ago).Format("2 Jan")
-		if got, want := row.Texts("td"), []string{c.text, c.uptime}; !slices.Equal(got, want) ||
-			row.One(t, "th") != date || row.Attr("class") != c.class {
+		got, want := row.Texts("td"), []string{c.text, c.uptime}
+		if !slices.Equal(got, want) || row.One(t, "th") != date || row.Attr("class") != c.class {
 			t.Errorf("%s reads %q, want %q", row.One(t, "th"), got, want)
 		}
 	}
@@ -200,8 +200,8 @@ func TestDayTextOfComponent(t *testing.T) {
 		if got := dayText(l, whole); got != l.Status(kernel.StatusOperational) {
 			t.Errorf("%s: an operational day reads %q", l.Tag, got)
 		}
-		if got := dayText(l, partly); !strings.HasPrefix(got, l.Status(kernel.StatusOperational)) ||
-			strings.Contains(got, l.T("incidents.none")) {
+		got := dayText(l, partly)
+		if !strings.HasPrefix(got, l.Status(kernel.StatusOperational)) || strings.Contains(got, l.T("incidents.none")) {
 			t.Errorf("%s: a day that is partly unknown reads %q", l.Tag, got)
 		}
 	}

@@ -95,7 +95,8 @@ func TestTimelinesOfAMonth(t *testing.T) {
 	}
 	p := htmltest.Parse(t, string(html))
 	items := p.All(".past details")
-	if got := items[0]; got.Attr("data-key") != "/status/acme/maintenances/mnt_1" || got.Attr("open") != "" ||
+	got := items[0]
+	if got.Attr("data-key") != "/status/acme/maintenances/mnt_1" || got.Attr("open") != "" ||
 		got.One(t, "summary") != "Upgrade 15:05 to 16:04 59 minutes" ||
 		got.All(".more a")[0].Attr("href") != "/status/acme/maintenances/mnt_1" ||
 		!slices.Equal(got.Texts(".message"), []string{"Last.", "First."}) {
@@ -105,12 +106,14 @@ func TestTimelinesOfAMonth(t *testing.T) {
 		t.Errorf("a maintenance without updates or duration: %q", text[:4000])
 	}
 	long := items[31] // the incident with 30 updates
-	if got := long.Texts(".message"); len(got) != maxUpdates || !strings.HasPrefix(got[0], "30: ") ||
+	messages := long.Texts(".message")
+	if len(messages) != maxUpdates || !strings.HasPrefix(messages[0], "30: ") ||
 		long.One(t, ".more") != "Full timeline" {
-		t.Errorf("a long timeline has %d updates: %s", len(got), long.Text()[:100])
+		t.Errorf("a long timeline has %d updates: %s", len(messages), long.Text()[:100])
 	}
 	last := items[len(items)-1]
-	if timelines := len(p.All(".past .timeline")); timelines >= 300 || len(last.All(".timeline")) > 0 ||
+	timelines := len(p.All(".past .timeline"))
+	if timelines >= 300 || len(last.All(".timeline")) > 0 ||
 		last.All(".more a")[0].Attr("href") != "/status/acme/incidents/inc_299" {
 		t.Errorf("%d timelines; beyond the budget: %q", timelines, last.Text())
 	}
@@ -156,12 +159,12 @@ func TestEntriesOfEarlierMonths(t *testing.T) {
 		t.Fatal(err)
 	}
 	shown := htmltest.Parse(t, string(html))
-	if got := shown.Texts(".day h3"); !slices.Equal(
-		got, []string{"3–21 Nov", "1–2 Nov", "Began before November 2020"},
-	) {
+	got := shown.Texts(".day h3")
+	if !slices.Equal(got, []string{"3–21 Nov", "1–2 Nov", "Began before November 2020"}) {
 		t.Errorf("the headings are %q", got)
 	}
-	if got := shown.Texts(".past summary"); !slices.Equal(
+	got = shown.Texts(".past summary")
+	if !slices.Equal(
 		got,
 		[]string{"Night 31 Oct, 23:00 to 1 Nov, 01:00 2 hours", "Long 30 Oct, 18:00 to 2 Nov, 02:00 2 days 8 hours"},
 	) {

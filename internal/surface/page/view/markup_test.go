@@ -116,7 +116,8 @@ func FuzzPages(f *testing.F) {
 			name := s.template
 			checkMarkup(t, name, p)
 			htmltest.CheckPage(t, name, p)
-			if title := p.All("head title"); len(title) == 1 && name == "component" &&
+			title := p.All("head title")
+			if len(title) == 1 && name == "component" &&
 				!strings.Contains(plainText(title[0].RawText()), plainText(text)) {
 				t.Errorf("%s is titled %q", name, title[0].RawText())
 			}

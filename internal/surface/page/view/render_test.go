@@ -34,9 +34,10 @@ func TestEveryTemplate(t *testing.T) {
 			if html := p.All("html")[0]; html.Attr("lang") != at.lang.Tag || html.Attr("dir") != at.lang.Dir {
 				t.Errorf("%s: language %s, direction %s", name, html.Attr("lang"), html.Attr("dir"))
 			}
-			if found := i18ntest.Leftovers(
+			found := i18ntest.Leftovers(
 				strings.NewReplacer("https://status.example", "", "https://status.acme.example", "").Replace(p.Text()),
-			); len(found) > 0 {
+			)
+			if len(found) > 0 {
 				t.Errorf("%s: %q is not translated", name, found)
 			}
 			if s.Layout.Site != nil {
@@ -71,8 +72,8 @@ func checkLinks(t *testing.T, name string, at Presentation, p htmltest.Tree) {
 			strings.Contains(href, "/history.") {
 			continue
 		}
-		if under := strings.HasPrefix(href, at.base+"/") || href == at.base ||
-			strings.HasPrefix(href, at.base+"?"); !under {
+		under := strings.HasPrefix(href, at.base+"/") || href == at.base || strings.HasPrefix(href, at.base+"?")
+		if !under {
 			t.Errorf("%s: a link to %s", name, href)
 		}
 		if says := strings.Contains(href, "lang="+at.lang.Tag); says != at.chosen {

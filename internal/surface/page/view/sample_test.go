@@ -77,8 +77,7 @@ func sampleIncident(s string, i int, impact kernel.Impact, resolved bool) status
 		State: statuspage.IncidentIdentified, CreatedAt: day.Add(-time.Duration(26*i+3) * time.Hour),
 	}
 	if resolved {
-		inc.Resolved, inc.State, inc.ResolvedAt = true, statuspage.IncidentResolved,
-			inc.CreatedAt.Add(42*time.Minute)
+		inc.Resolved, inc.State, inc.ResolvedAt = true, statuspage.IncidentResolved, inc.CreatedAt.Add(42*time.Minute)
 	}
 	inc.Updates = []statuspage.IncidentUpdate{
 		{Number: 1, Message: s + " first", State: statuspage.IncidentInvestigating, CreatedAt: inc.CreatedAt},

@@ -137,8 +137,8 @@ func TestLimitsOfStatusPage(t *testing.T) {
 	if got := page.All("article.incident .timeline .message")[0].Text(); got != "Update 30" {
 		t.Errorf("the first update is %q", got)
 	}
-	if got := page.All("article.incident .more a")[0]; got.Text() != "5 earlier updates" ||
-		got.Attr("href") != "/status/acme/incidents/active-0" {
+	got := page.All("article.incident .more a")[0]
+	if got.Text() != "5 earlier updates" || got.Attr("href") != "/status/acme/incidents/active-0" {
 		t.Errorf("the link to the earlier updates is %q to %q", got.Text(), got.Attr("href"))
 	}
 	for i := range 40 {
@@ -147,7 +147,8 @@ func TestLimitsOfStatusPage(t *testing.T) {
 		}
 	}
 	all := page.All(".day .more a")
-	if more := all[len(all)-1]; len(all) != maxPerDay+1 || more.Text() != "30 more on this day" ||
+	more := all[len(all)-1]
+	if len(all) != maxPerDay+1 || more.Text() != "30 more on this day" ||
 		more.Attr("href") != "/status/acme/history?month=2020-11#2020-11-21" {
 		t.Errorf("the link to the other incidents: %v", page.Texts(".day .more"))
 	}

@@ -187,8 +187,8 @@ func TestCodeNeedsItsVerifier(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, err := p.Finish(t.Context(), "another", authorize(t, target).Get("code")); err == nil ||
-		!strings.Contains(err.Error(), "invalid_grant") {
+	got, err := p.Finish(t.Context(), "another", authorize(t, target).Get("code"))
+	if err == nil || !strings.Contains(err.Error(), "invalid_grant") {
 		t.Errorf("%+v, %v", got, err)
 	}
 }

@@ -49,8 +49,9 @@ func TestSecrets(t *testing.T) {
 			t.Errorf("%q is accepted", bad)
 		}
 	}
-	if got, want := Address("SECRET", "Allswell status.example.com", "a+b@example.com"),
-		"otpauth://totp/Allswell%20status.example.com:a+b@example.com?issuer=Allswell%20status.example.com&secret=SECRET"; got != want {
+	got, want := Address("SECRET", "Allswell status.example.com", "a+b@example.com"),
+		"otpauth://totp/Allswell%20status.example.com:a+b@example.com?issuer=Allswell%20status.example.com&secret=SECRET"
+	if got != want {
 		t.Errorf("address %s, want %s", got, want)
 	}
 }
