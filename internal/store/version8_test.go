@@ -221,9 +221,9 @@ func (w *world) goesOnFromVersion8() {
 		w.Error("the gap is gone")
 	}
 	token := w.value(`SELECT token FROM monitors WHERE name = 'Card check'`)
-	results := must(w.RecordPings(w.ctx, []string{token}, store.LivenessRecord{Replica: "new"}, store.PingOrigins{}))(w)
-	if results[0] != store.PingRecorded {
-		w.Errorf("a ping of the monitor that is down: %v", results)
+	pings := must(w.RecordPings(w.ctx, []string{token}, store.LivenessRecord{Replica: "new"}, store.PingOrigins{}))(w)
+	if pings[0] != store.PingRecorded {
+		w.Errorf("a ping of the monitor that is down: %v", pings)
 	}
 	if n := w.value(`SELECT count(*) FROM outages WHERE ended_at IS NULL`); n != "1" { // "Mail check"
 		w.Errorf("%s outages last", n)
