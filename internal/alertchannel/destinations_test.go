@@ -11,10 +11,10 @@ import (
 func TestNotifyActions(t *testing.T) {
 	for _, c := range []struct{ webhook, action, token, field, wrong string }{
 		{"", "mobile_app_phone", "x", "", ""}, {"", strings.Repeat("a", 100), "x", "", ""}, {"x", "", "", "", ""},
-		{"", strings.Repeat("a", 101), "x", "notify_action", "the part of its name after notify."},
-		{"", "notify.phone", "x", "notify_action", "the part of its name after notify."},
-		{"", "Phone", "x", "notify_action", "the part of its name after notify."},
-		{"", "../phone", "x", "notify_action", "the part of its name after notify."},
+		{"", strings.Repeat("a", 101), "x", "notify_action", "after \"notify.\""},
+		{"", "notify.phone", "x", "notify_action", "after \"notify.\""},
+		{"", "Phone", "x", "notify_action", "after \"notify.\""},
+		{"", "../phone", "x", "notify_action", "after \"notify.\""},
 		{"", "phone", "", "access_token", "is needed for a notify_action"},
 		{"", "", "x", "webhook_id", "Either the webhook_id or the notify_action"},
 		{"x", "phone", "x", "webhook_id", "Either the webhook_id or the notify_action"},

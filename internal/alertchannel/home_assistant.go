@@ -61,7 +61,7 @@ func (c *homeAssistant) Validate(bad *kernel.ValidationError) {
 		bad.Add("webhook_id", "Either the %s or the %s must be set.", kernel.Name("webhook_id"),
 			kernel.Name("notify_action"))
 	case c.NotifyAction != "" && !homeAssistantAction.MatchString(c.NotifyAction):
-		bad.Add("notify_action", "must be the name of the action without notify., such as mobile_app_phone")
+		bad.Add("notify_action", "must be the name of the action after \"notify.\", such as mobile_app_phone")
 	case c.NotifyAction != "" && c.AccessToken == "":
 		bad.Add("access_token", "is needed for a %s", kernel.Name("notify_action"))
 	}

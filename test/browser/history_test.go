@@ -69,6 +69,10 @@ func troubled(t *testing.T) (page, component string) {
 			t.Fatal(err)
 		}
 	}
+	// the history of the page begins with what is in it
+	if _, err := db.Exec(`UPDATE pages SET created_at = $1`, today.AddDate(0, 0, -200).UnixMilli()); err != nil {
+		t.Fatal(err)
+	}
 	client.Must(t, "POST", "/api/v1/pages/acme/incidents",
 		params{"title": "Slow", "impact": "minor", "message": "We look."}, nil)
 	begin := time.Now().UTC().Add(48 * time.Hour).Truncate(time.Hour)

@@ -213,7 +213,7 @@ func hangingMessages(t *rapid.T, workspaces, hostsEach int) (all []message) {
 // for 20 seconds and are tried again. Every message of the others is sent in the second in which it is due.
 func TestNobodyIsLate(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		g, now := testGate(), began
+		g := testGate()
 		hanging := rapid.IntRange(0, 11).Draw(t, "hanging workspaces")
 		hostsEach := rapid.IntRange(1, 40).Draw(t, "hosts of each")
 		waiting := hangingMessages(t, hanging, hostsEach)
@@ -224,7 +224,7 @@ func TestNobodyIsLate(t *testing.T) {
 		}
 		var sending []ending
 		for second := range 90 {
-			now = began.Add(time.Duration(second) * time.Second)
+			now := began.Add(time.Duration(second) * time.Second)
 			left := sending[:0]
 			for _, s := range sending {
 				if s.at.After(now) {

@@ -489,15 +489,15 @@ func TestOneViewerDoesNotEndTheStreamsOfOthers(t *testing.T) {
 }
 
 // openAs opens a stream for a user of a workspace, and returns its client and the status.
-func (s *fixture) openAs(user, workspace string) (*client, int) {
+func (f *fixture) openAs(user, workspace string) (*client, int) {
 	near, far := net.Pipe()
 	sub := &subscriber{
 		conn: near, keys: []fair.Key{fair.User(user).AtMost(30), fair.Workspace(workspace)},
 		ends: time.Now().Add(lifetime), tag: "a",
 	}
-	status := s.admit(sub)
+	status := f.admit(sub)
 	if status == 200 {
-		go s.run(s.topic, sub)
+		go f.run(f.topic, sub)
 	}
 	v := (&client{conn: far}).read()
 	if status != 200 {
