@@ -317,7 +317,7 @@ func bombs(w *environment) {
 				return
 			}
 			defer conn.Close()
-			conn.SetDeadline(time.Now().Add(10 * time.Second))
+			conn.SetDeadline(time.Now().Add(time.Minute)) // the machine may be busy
 			go io.WriteString(conn, raw) // the server may stop reading it
 			head := make([]byte, 16)
 			n, err := io.ReadAtLeast(conn, head, 12)

@@ -17,8 +17,11 @@ import (
 	"github.com/allswell/allswell/internal/domain/kernel"
 )
 
-// MaxDepth is how deep objects and arrays may be within each other, the outermost included.
-const MaxDepth = 32
+// Limits of a body, so that reading one does not cost much more than sending it.
+const (
+	MaxDepth  = 32     // levels of objects and arrays within each other, the outermost included
+	MaxFields = 20_000 // of all objects together, duplicates included
+)
 
 // BodyField is the field name for errors of the body as a whole.
 const BodyField = "body"
@@ -37,18 +40,21 @@ type Object struct {
 }
 
 // Parse parses a body that must be one JSON object (RFC 8259) in UTF-8. It returns a *kernel.ValidationError
-// if the body is malformed or nested deeper than MaxDepth. A duplicate name is an error that Check returns, because
-// parsers disagree about which value counts.
+// if the body is malformed, nested deeper than MaxDepth or has more than MaxFields fields. A duplicate name is an error
+// that Check returns, because parsers disagree about which value counts.
 func Parse(body []byte) (*Object, error) {
+	depth, fields := measure(body)
 	switch {
 	case len(bytes.TrimLeft(body, " \t\r\n")) == 0:
 		return nil, invalid(BodyField, "The body must be a JSON object; it is empty.")
 	case !utf8.Valid(body):
 		return nil, invalid(BodyField, "The body must be valid UTF-8.")
-	case tooDeep(body):
+	case depth > MaxDepth:
 		return nil, invalid(BodyField, "The body may not be nested deeper than %d levels.", MaxDepth)
 	case !json.Valid(body):
 		return nil, invalid(BodyField, "The body must be valid JSON, one object and nothing after it.")
+	case fields > MaxFields:
+		return nil, invalid(BodyField, "The body may not have more than %d fields.", MaxFields)
 	}
 	if body = bytes.TrimLeft(body, " \t\r\n"); body[0] != '{' {
 		return nil, invalid(BodyField, "The body must be a JSON object.")
@@ -84,10 +90,10 @@ func readObject(raw json.RawMessage, prefix string, bad *kernel.ValidationError)
 // Add adds a problem of one of the object's own fields: see kernel.ValidationError.Add.
 func (o *Object) Add(field, code string, args ...any) { o.bad.Add(o.prefix+field, code, args...) }
 
-// tooDeep reports whether brackets outside of strings are nested deeper than
-// MaxDepth. For malformed JSON the result is meaningless.
-func tooDeep(body []byte) bool {
-	depth, quoted := 0, false
+// measure returns how many levels of brackets a body has, and how many fields its objects have together. For malformed
+// JSON the numbers are meaningless.
+func measure(body []byte) (depth, fields int) {
+	level, quoted := 0, false
 	for i := 0; i < len(body); i++ {
 		switch c := body[i]; {
 		case quoted && c == '\\':
@@ -96,14 +102,15 @@ func tooDeep(body []byte) bool {
 			quoted = !quoted
 		case quoted:
 		case c == '{' || c == '[':
-			if depth++; depth > MaxDepth {
-				return true
-			}
+			level++
+			depth = max(depth, level)
 		case c == '}' || c == ']':
-			depth--
+			level--
+		case c == ':':
+			fields++
 		}
 	}
-	return false
+	return depth, fields
 }
 
 // Check returns all errors as one *kernel.ValidationError, or nil: the errors of the accessors, errors of validation

@@ -42,6 +42,7 @@ func parse(t testing.TB, body string) *Object {
 
 func TestParseRejects(t *testing.T) {
 	nested := func(n int) string { return `{"a":` + strings.Repeat("[", n-1) + strings.Repeat("]", n-1) + `}` }
+	wide := func(n int) string { return `{` + strings.Repeat(`"a":1,`, n-1) + `"b":2}` }
 	tests := []struct{ name, body, want string }{
 		{"nothing", "", "The body must be a JSON object; it is empty."},
 		{"blanks", " \r\n\t", "The body must be a JSON object; it is empty."},
@@ -52,6 +53,8 @@ func TestParseRejects(t *testing.T) {
 		{"trailing data", "{} {}", "The body must be valid JSON, one object and nothing after it."},
 		{"broken", `{"a"}`, "The body must be valid JSON, one object and nothing after it."},
 		{"too deep", nested(MaxDepth + 1), "The body may not be nested deeper than 32 levels."},
+		{"too many fields", wide(MaxFields + 1), "The body may not have more than 20000 fields."},
+		{"too many in a list", `{"a":[` + wide(MaxFields) + `]}`, "The body may not have more than 20000 fields."},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -62,6 +65,8 @@ func TestParseRejects(t *testing.T) {
 		})
 	}
 	parse(t, nested(MaxDepth))
+	parse(t, wide(MaxFields))
+	parse(t, `{"a":"`+strings.Repeat(":", MaxFields+1)+`"}`)
 	parse(t, `{"a":"`+strings.Repeat("[", 100)+`\"{"}`) // brackets in a string
 }
 
@@ -406,10 +411,11 @@ func FuzzObject(f *testing.F) {
 		dec := json.NewDecoder(bytes.NewReader(body))
 		dec.UseNumber()
 		readable := dec.Decode(&want) == nil && want != nil && json.Valid(body)
+		depth, fields := measure(body)
 		o, err := Parse(body)
 		if err != nil {
 			fieldErrors(t, err)
-			if readable && utf8.Valid(body) && !tooDeep(body) {
+			if readable && utf8.Valid(body) && depth <= MaxDepth && fields <= MaxFields {
 				t.Fatalf("%q is rejected: %v", body, err)
 			}
 			return
