@@ -126,28 +126,37 @@ func (r release) packageInfo(t target, format, dir string, licenses []byte) (*nf
 		info.RPM.BuildHost = "allswell" // the default is the name of this machine
 		info.RPM.Summary, info.Description = summary, description
 	}
+	if err := writeScripts(&info.Scripts, format, deploy, dir); err != nil {
+		return nil, err
+	}
+	return nfpm.WithDefaults(info), nil
+}
+
+// writeScripts puts the scripts of a package format together from the files in source, writes them to dir and notes
+// their paths.
+func writeScripts(paths *nfpm.Scripts, format, source, dir string) error {
 	for _, script := range []struct {
 		path  *string
 		parts []string
 	}{
-		{&info.Scripts.PostInstall, scripts[format].postInstall},
-		{&info.Scripts.PreRemove, scripts[format].preRemove},
-		{&info.Scripts.PostRemove, scripts[format].postRemove},
+		{&paths.PostInstall, scripts[format].postInstall},
+		{&paths.PreRemove, scripts[format].preRemove},
+		{&paths.PostRemove, scripts[format].postRemove},
 	} {
 		text := []byte("#!/bin/sh\n")
 		for _, part := range script.parts {
-			code, err := os.ReadFile(filepath.Join(deploy, part))
+			code, err := os.ReadFile(filepath.Join(source, part))
 			if err != nil {
-				return nil, err
+				return err
 			}
 			text = append(text, code...)
 		}
 		*script.path = filepath.Join(dir, script.parts[len(script.parts)-1])
 		if err := os.WriteFile(*script.path, text, 0o755); err != nil {
-			return nil, err
+			return err
 		}
 	}
-	return nfpm.WithDefaults(info), nil
+	return nil
 }
 
 // compressedDocuments writes the manual page and the changelogs to dir, compressed, and returns their paths by name.

@@ -3,7 +3,6 @@ package alerting
 import (
 	"cmp"
 	"net/http"
-	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -66,34 +65,17 @@ func eventOptions() (all []frame.Option) {
 // showAlerts lists the alerts, those that have not ended first.
 func (r *request) showAlerts() error {
 	f := frame.NewForm(r.URL.Query())
-	filter := store.AlertFilter{
-		State: alert.State(f.Value("state")), Event: alert.Event(f.Value("event")), Monitor: f.Value("monitor"),
-	}
-	before, ok := parseAlertCursor(f.Value("before"))
-	if !ok || filter.State != "" && !slices.Contains(alert.States, filter.State) ||
-		filter.Event != "" && !slices.Contains(alert.Events, filter.Event) {
-		return kernel.ErrNotFound
+	filter, before, err := readAlertFilter(f)
+	if err != nil {
+		return err
 	}
 	list, err := r.Store.AlertList(r.Context(), r.Actor(), filter, before, frame.PerPage)
 	if err != nil {
 		return err
 	}
 	s := alertsScreen{Form: f, Counts: list.Counts, Filtered: filter != store.AlertFilter{}}
-	states := []frame.Option{{Label: "All"}}
-	for _, state := range alert.States {
-		states = append(states, frame.Option{Value: string(state), Label: stateNames[state]})
-	}
-	s.State = f.Draw(frame.Field{Name: "state", Label: "State", Type: "select", Options: states})
-	s.Event = f.Draw(frame.Field{
-		Name: "event", Label: "Event", Type: "select",
-		Options: append([]frame.Option{{Label: "All"}}, eventOptions()...),
-	})
-	query := url.Values{}
-	for _, name := range []string{"state", "event", "monitor"} {
-		if value := f.Value(name); value != "" {
-			query.Set(name, value)
-		}
-	}
+	s.drawFilter()
+	query := frame.Filter(f, "state", "event", "monitor")
 	if filter.Monitor != "" {
 		m, err := r.Store.Monitor(r.Context(), r.Actor(), filter.Monitor)
 		if err != nil {
@@ -112,13 +94,13 @@ func (r *request) showAlerts() error {
 		s.Ended = append(s.Ended, alertRow{Alert: a})
 	}
 	if list.Next.ID != "" {
-		s.Older = alert.Path + "?" + frame.WithParam(query, "before", formatAlertCursor(list.Next)).Encode()
+		s.Older = frame.PathWith(alert.Path, query, "before", formatAlertCursor(list.Next))
 	}
 	if before.ID != "" {
-		s.Newest = alert.Path + "?" + query.Encode()
+		s.Newest = frame.PathWith(alert.Path, query, "before", "")
 	}
 	if filter.State == "" && len(list.Lasting) == frame.PerPage {
-		s.All = alert.Path + "?" + frame.WithParam(query, "state", string(alert.Open)).Encode()
+		s.All = frame.PathWith(alert.Path, query, "state", string(alert.Open))
 	}
 	if !s.Filtered && len(list.Lasting)+len(list.Ended) == 0 && r.May(rights.AlertRuleRead) {
 		_, rules, err := r.Store.AlertRules().List(r.Context(), r.Actor(), "", store.Filter{},
@@ -133,6 +115,33 @@ func (r *request) showAlerts() error {
 		title = "(" + frame.AlertCount(n) + ") Alerts"
 	}
 	return r.Show(http.StatusOK, "alerts", title, s)
+}
+
+// readAlertFilter reads which alerts are listed, and from where on. It returns kernel.ErrNotFound for an address that
+// no screen links to.
+func readAlertFilter(f *frame.Form) (store.AlertFilter, store.AlertCursor, error) {
+	filter := store.AlertFilter{
+		State: alert.State(f.Value("state")), Event: alert.Event(f.Value("event")), Monitor: f.Value("monitor"),
+	}
+	before, ok := parseAlertCursor(f.Value("before"))
+	if !ok || filter.State != "" && !slices.Contains(alert.States, filter.State) ||
+		filter.Event != "" && !slices.Contains(alert.Events, filter.Event) {
+		return store.AlertFilter{}, store.AlertCursor{}, kernel.ErrNotFound
+	}
+	return filter, before, nil
+}
+
+// drawFilter adds the fields by which the list is filtered.
+func (s *alertsScreen) drawFilter() {
+	states := []frame.Option{{Label: "All"}}
+	for _, state := range alert.States {
+		states = append(states, frame.Option{Value: string(state), Label: stateNames[state]})
+	}
+	s.State = s.Draw(frame.Field{Name: "state", Label: "State", Type: "select", Options: states})
+	s.Event = s.Draw(frame.Field{
+		Name: "event", Label: "Event", Type: "select",
+		Options: append([]frame.Option{{Label: "All"}}, eventOptions()...),
+	})
 }
 
 // parseAlertCursor reads a place in the list; "" is its beginning.

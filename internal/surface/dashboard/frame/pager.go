@@ -50,11 +50,25 @@ func NewPager(path string, query url.Values, r store.Pagination, count, total in
 	return p
 }
 
-// WithParam returns a copy of a query with another value of one name, or without it for "".
-func WithParam(query url.Values, name, value string) url.Values {
+// Filter returns the values of a form with the given names that are not empty: what the links of a filtered list keep.
+func Filter(f *Form, names ...string) url.Values {
+	filter := url.Values{}
+	for _, name := range names {
+		if value := f.Value(name); value != "" {
+			filter.Set(name, value)
+		}
+	}
+	return filter
+}
+
+// PathWith returns a path with a query in which one name has another value, or none if that is "".
+func PathWith(path string, query url.Values, name, value string) string {
 	other := maps.Clone(query)
 	if other.Set(name, value); value == "" {
 		other.Del(name)
 	}
-	return other
+	if len(other) == 0 {
+		return path
+	}
+	return path + "?" + other.Encode()
 }

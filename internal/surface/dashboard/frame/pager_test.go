@@ -5,11 +5,17 @@ import (
 	"testing"
 )
 
-func TestWith(t *testing.T) {
+func TestPathWith(t *testing.T) {
 	query := url.Values{"a": {"1"}}
-	got := WithParam(query, "b", "2").Encode() + " " + WithParam(query, "a", "").Encode() + " " + query.Encode()
-	if got != "a=1&b=2  a=1" {
-		t.Error(got)
+	for _, c := range []struct{ name, value, want string }{
+		{"b", "2", "/x?a=1&b=2"}, {"a", "3", "/x?a=3"}, {"a", "", "/x"}, {"b", "", "/x?a=1"},
+	} {
+		if got := PathWith("/x", query, c.name, c.value); got != c.want {
+			t.Errorf("%s=%s: %s, want %s", c.name, c.value, got, c.want)
+		}
+	}
+	if got := query.Encode(); got != "a=1" {
+		t.Errorf("the query afterwards: %s", got)
 	}
 }
 

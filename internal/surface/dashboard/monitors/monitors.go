@@ -69,39 +69,20 @@ func (r *request) monitorsScreen(at *url.URL, chosen *frame.Form) (*monitorsScre
 	}
 	s.Limited = query.Search != "" || query.Page != "" || query.Tag != "" || query.Type != "" ||
 		query.DisplayState != ""
-	shown := url.Values{}
-	for _, name := range []string{"search", "page_slug", "tag", "type", "state", "sort"} {
-		if text := typed.Get(name); text != "" {
-			shown.Set(name, text)
-		}
-	}
+	shown := frame.Filter(s.Form, "search", "page_slug", "tag", "type", "state", "sort")
 	s.Pager = frame.NewPager(frame.MonitorsPath, shown, rows, len(list.Monitors), list.Total)
-	for _, c := range monitor.DisplayStates {
-		s.All += list.Counts[c]
-		s.Tabs = append(s.Tabs, monitorTab{
-			frame.DisplayStateName(c), tabPath(shown, c), list.Counts[c], query.DisplayState == c,
-		})
+	for _, count := range list.Counts {
+		s.All += count
 	}
-	s.Tabs = slices.Insert(s.Tabs, 0, monitorTab{"All", tabPath(shown, ""), s.All, query.DisplayState == ""})
-	pages := []frame.Option{{Label: "All pages"}}
-	for _, p := range list.Pages {
-		pages = append(pages, frame.Option{Value: p.Slug, Label: p.Name})
+	tab := func(label string, state monitor.MonitorState, count int) {
+		path := frame.PathWith(frame.MonitorsPath, shown, "state", string(state))
+		s.Tabs = append(s.Tabs, monitorTab{label, path, count, query.DisplayState == state})
 	}
-	s.Page = s.Draw(frame.Field{Name: "page_slug", Label: "Page", Type: "select", Optional: true, Options: pages})
-	tags := []frame.Option{{Label: "All tags"}}
-	for _, tag := range list.Tags {
-		tags = append(tags, frame.Option{Value: tag, Label: tag})
+	tab("All", "", s.All)
+	for _, state := range monitor.DisplayStates {
+		tab(frame.DisplayStateName(state), state, list.Counts[state])
 	}
-	s.Tag = s.Draw(frame.Field{Name: "tag", Label: "Tag", Type: "select", Optional: true, Options: tags})
-	types := []frame.Option{{Label: "All types"}}
-	for _, kind := range check.MonitorTypes() {
-		types = append(types, frame.Option{Value: string(kind), Label: monitorTypeName(kind)})
-	}
-	s.Type = s.Draw(frame.Field{Name: "type", Label: "Type", Type: "select", Optional: true, Options: types})
-	s.Order = s.Draw(frame.Field{Name: "sort", Label: "Order", Type: "select", Optional: true, Options: []frame.Option{
-		{Label: "Most urgent first"}, {Value: string(store.MonitorsByName), Label: "By name"},
-		{Value: string(store.MonitorsByLastPing), Label: "Longest silent first"},
-	}})
+	s.drawFilter()
 	if chosen == nil {
 		chosen = frame.NewForm(url.Values{})
 	}
@@ -114,21 +95,27 @@ func (r *request) monitorsScreen(at *url.URL, chosen *frame.Form) (*monitorsScre
 	return s, nil
 }
 
-// tabPath returns the path of the list of the monitors in one condition; "": in any.
-func tabPath(query url.Values, condition monitor.MonitorState) string {
-	q := url.Values{}
-	for name, values := range query {
-		if name != "state" {
-			q[name] = values
-		}
+// drawFilter adds the fields by which the list is filtered and sorted.
+func (s *monitorsScreen) drawFilter() {
+	pages := []frame.Option{{Label: "All pages"}}
+	for _, p := range s.Pages {
+		pages = append(pages, frame.Option{Value: p.Slug, Label: p.Name})
 	}
-	if condition != "" {
-		q.Set("state", string(condition))
+	s.Page = s.Draw(frame.Field{Name: "page_slug", Label: "Page", Type: "select", Optional: true, Options: pages})
+	tags := []frame.Option{{Label: "All tags"}}
+	for _, tag := range s.Tags {
+		tags = append(tags, frame.Option{Value: tag, Label: tag})
 	}
-	if len(q) == 0 {
-		return frame.MonitorsPath
+	s.Tag = s.Draw(frame.Field{Name: "tag", Label: "Tag", Type: "select", Optional: true, Options: tags})
+	types := []frame.Option{{Label: "All types"}}
+	for _, kind := range check.MonitorTypes() {
+		types = append(types, frame.Option{Value: string(kind), Label: monitorTypeName(kind)})
 	}
-	return frame.MonitorsPath + "?" + q.Encode()
+	s.Type = s.Draw(frame.Field{Name: "type", Label: "Type", Type: "select", Optional: true, Options: types})
+	s.Order = s.Draw(frame.Field{Name: "sort", Label: "Order", Type: "select", Optional: true, Options: []frame.Option{
+		{Label: "Most urgent first"}, {Value: string(store.MonitorsByName), Label: "By name"},
+		{Value: string(store.MonitorsByLastPing), Label: "Longest silent first"},
+	}})
 }
 
 // maxMonitorsChosen is the maximum number of monitors that one form changes.

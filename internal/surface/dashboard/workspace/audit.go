@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"maps"
 	"net/http"
-	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -64,12 +63,7 @@ func readAuditFilter(f *frame.Form) (kernel.AuditFilter, error) {
 func (r *request) showAudit() error {
 	const path = frame.Path + "/audit"
 	f := frame.NewForm(r.URL.Query())
-	query := url.Values{}
-	for _, name := range auditQuery {
-		if value := f.Value(name); value != "" {
-			query.Set(name, value)
-		}
-	}
+	query := frame.Filter(f, auditQuery...)
 	s := auditScreen{Form: f, Query: query.Encode()}
 	filter, err := readAuditFilter(f)
 	status := http.StatusOK
@@ -88,7 +82,7 @@ func (r *request) showAudit() error {
 		{Name: "object", Label: "Changes of one object"}, {Name: "actor", Label: "Changes by one person or token"},
 	} {
 		if c.Value = query.Get(c.Name); c.Value != "" {
-			c.Without = path + "?" + frame.WithParam(query, c.Name, "").Encode()
+			c.Without = frame.PathWith(path, query, c.Name, "")
 			s.Chosen = append(s.Chosen, c)
 		}
 	}
@@ -108,9 +102,9 @@ func (r *request) showAudit() error {
 			AuditEntry: e, Who: actorName(e.Actor), Did: auditVerb(e), Kind: spaced(e.Object.Kind),
 			Changes: changesOf(e),
 		}
-		row.OnlyObject = path + "?" + frame.WithParam(query, "object", e.Object.ID).Encode()
+		row.OnlyObject = frame.PathWith(path, query, "object", e.Object.ID)
 		if e.Actor.ID != "" {
-			row.OnlyActor = path + "?" + frame.WithParam(query, "actor", e.Actor.ID).Encode()
+			row.OnlyActor = frame.PathWith(path, query, "actor", e.Actor.ID)
 		}
 		s.Entries = append(s.Entries, row)
 	}
@@ -118,7 +112,7 @@ func (r *request) showAudit() error {
 		s.Newest = path + "?" + s.Query
 	}
 	if more {
-		s.Older = path + "?" + frame.WithParam(query, "before", entries[len(entries)-1].ID).Encode()
+		s.Older = frame.PathWith(path, query, "before", entries[len(entries)-1].ID)
 	}
 	return r.Show(status, "audit", "Audit log", s)
 }
