@@ -318,7 +318,7 @@ func bombs(w *environment) {
 			}
 			defer conn.Close()
 			conn.SetDeadline(time.Now().Add(time.Minute)) // the machine may be busy
-			go io.WriteString(conn, raw) // the server may stop reading it
+			go io.WriteString(conn, raw)                  // the server may stop reading it
 			head := make([]byte, 16)
 			n, err := io.ReadAtLeast(conn, head, 12)
 			if match := statusLine.FindSubmatch(append(head[:n], ' ')); match == nil || match[1][0] == '5' {
