@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// AlertQuestion is an event that may happen.
+// AlertQuestion describes an event that may happen.
 type AlertQuestion struct {
 	Event    string     `json:"event"`
 	Monitor  string     `json:"monitor,omitempty"`  // id or slug
@@ -15,7 +15,7 @@ type AlertQuestion struct {
 	At       *time.Time `json:"at,omitempty"`       // nil: now
 }
 
-// AlertForecast says who would be notified of an event.
+// AlertForecast says who would be notified of an event, by rule.
 type AlertForecast struct {
 	Meta
 	Event     string         `json:"event"`
@@ -49,8 +49,8 @@ type ForecastStep struct {
 	Kind     *string           `json:"kind"` // opened, repeated or escalated; nil: nothing is sent
 	Held     *string           `json:"held"` // flapping, silence or quiet_hours
 	Channels []ForecastChannel `json:"channels"`
-	Disabled []ChannelName     `json:"disabled"` // which would be notified if they were enabled
-	// which are not notified, because another rule has notified them by then
+	Disabled []ChannelName     `json:"disabled"` // channels that would be notified if they were enabled
+	// channels that are not notified, because another rule has notified them by then
 	Informed []ChannelName `json:"informed"`
 }
 
@@ -58,9 +58,9 @@ type ForecastStep struct {
 type ForecastChannel struct {
 	ID     string  `json:"id"`
 	Name   string  `json:"name"`
-	OnCall *string `json:"on_call"` // who is then on call and has the channel
+	OnCall *string `json:"on_call"` // the person on call who has the channel; nil: the rule names it
 
-	Fallbacks []ChannelName `json:"fallbacks"` // which are notified, in this order, of what the channel does not accept
+	Fallbacks []ChannelName `json:"fallbacks"` // the channels that are notified, in this order, if this one fails
 }
 
 // ChannelName is a channel with its name.
@@ -74,7 +74,7 @@ func (c *Client) ListAlertRules() *List[AlertRule] {
 	return &List[AlertRule]{client: c, path: pathOf("alert-rules")}
 }
 
-// TestAlertRules says who would be notified of an event, when and why. Nothing is sent.
+// TestAlertRules returns who would be notified of an event, when and why. Nothing is sent.
 func (c *Client) TestAlertRules(ctx context.Context, question AlertQuestion) (*AlertForecast, error) {
 	return post[AlertForecast](ctx, c, pathOf("alert-rules", "test"), question, IdempotencyKey(""))
 }

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// ChannelFields maps the names of the fields that only channels of one type have to their values. In the JSON of a
-// channel they stand beside its other fields. The values have the types that encoding/json decodes into an any.
+// ChannelFields holds the fields that depend on the type of a channel, by name. In the JSON of a channel they stand
+// beside its other fields. The values have the types that encoding/json decodes into an any.
 type ChannelFields map[string]any
 
 // UnmarshalJSON reads a channel. Fields receives everything that is not a field of Channel.
@@ -128,7 +128,7 @@ type AlertHold struct {
 	Rule   *string   `json:"rule"`   // name; nil: it was deleted
 	Reason string    `json:"reason"` // delay, flapping, silence or quiet_hours
 	At     time.Time `json:"at"`
-	Until  time.Time `json:"until"` // the planned end, or when the period ended earlier
+	Until  time.Time `json:"until"` // the planned end; if the period ended early, its actual end
 	Over   bool      `json:"over"`  // the period has ended
 }
 
@@ -162,7 +162,8 @@ func (c *Client) AcknowledgeAlert(ctx context.Context, id string, options ...Cal
 	return post[Alert](ctx, c, pathOf("alerts", id, "acknowledge"), nil, options...)
 }
 
-// ListSilences returns the silences that have not ended; if ended is true, also those of the last 90 days that have.
+// ListSilences returns the silences that have not ended and, if ended is true, the silences that ended in the last 90
+// days.
 func (c *Client) ListSilences(ended bool) *List[Silence] {
 	return &List[Silence]{client: c, path: pathOf("silences"), query: url.Values{"ended": {strconv.FormatBool(ended)}}}
 }

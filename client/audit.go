@@ -25,7 +25,8 @@ type AuditEntry struct {
 type AuditActor struct {
 	Kind ActorKind `json:"kind"`
 	ID   *string   `json:"id"` // of the token, the user or the subscriber
-	// of the token, the user or the command; what a person with a link has typed, or the name in Slack
+	// of the token, the user or the command; for ActorLink, the name that the person typed, or the name or e-mail
+	// address of the person; for ActorSlack, the name in Slack
 	Name    *string `json:"name"`
 	Address *string `json:"address"` // IP address of the client
 }

@@ -11,13 +11,13 @@ type CheckResult struct {
 	Status CheckStatus `json:"status"`
 	// why it failed, what it warns of, or why it is unknown; nil: none
 	Reason               *string     `json:"reason"`
-	Warning              bool        `json:"warning"` // Reason is a warning of a good result
+	Warning              bool        `json:"warning"` // the result is good, and Reason is a warning
 	DueAt                time.Time   `json:"due_at"`
 	StartedAt            time.Time   `json:"started_at"`
 	Phases               CheckPhases `json:"phases"`
 	Location             *string     `json:"location"`               // of the replica that checked; nil: not set
 	CertificateExpiresAt *time.Time  `json:"certificate_expires_at"` // nil: no certificate was seen
-	// how the response to a failed check begins; nil: nothing, or the token has the scope read
+	// the beginning of the response to a failed check; nil: there is none, or the token has the scope read
 	Body *string `json:"body"`
 }
 
@@ -35,12 +35,12 @@ func (c *Client) ListCheckResults(monitor string) *List[CheckResult] {
 	return &List[CheckResult]{client: c, path: pathOf("monitors", monitor, "results")}
 }
 
-// TestMonitor checks the target of a monitor once, and changes nothing. A check that fails is a result, not an error.
+// TestMonitor checks the target of a monitor once, and records nothing. A check that fails is a result, not an error.
 func (c *Client) TestMonitor(ctx context.Context, id string) (*CheckResult, error) {
 	return post[CheckResult](ctx, c, pathOf("monitors", id, "test"), nil, IdempotencyKey(""))
 }
 
-// CheckTest describes a check that is made once.
+// CheckTest describes a check to make once.
 type CheckTest struct {
 	Type      MonitorType     `json:"type"`
 	Timeout   Seconds         `json:"timeout,omitempty"` // 0: the default
@@ -54,8 +54,8 @@ func (t CheckTest) MarshalJSON() ([]byte, error) {
 	return marshalFlat(plain(t), t.Check)
 }
 
-// TestNewMonitor checks once what a new monitor would check, and creates nothing. A check that fails is a result, not
-// an error.
+// TestNewMonitor makes the check of a new monitor once, and creates nothing. A check that fails is a result, not an
+// error.
 func (c *Client) TestNewMonitor(ctx context.Context, test CheckTest) (*CheckResult, error) {
 	return post[CheckResult](ctx, c, pathOf("monitors", "test"), test, IdempotencyKey(""))
 }

@@ -40,7 +40,8 @@ type Client struct {
 }
 
 // New returns a client of the server at baseURL, such as "https://status.example.com". The URL has no path. The token
-// is an API token; it may be empty if only [Client.Ping] and [Client.Describe] are called. New sends nothing.
+// is an API token; it may be empty if only [Client.Ping], [Client.Signal] and [Client.Describe] are called. New sends
+// nothing.
 func New(baseURL, token string, options Options) (*Client, error) {
 	u, err := url.Parse(baseURL)
 	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Hostname() == "" || u.User != nil ||

@@ -62,7 +62,7 @@ func codeOf(status int) string {
 	}[status]
 }
 
-// Error is a request that the server refused, or failed to execute.
+// Error is the response to a request that the server refused, or failed to execute.
 type Error struct {
 	Method     string              `json:"-"`        // of the request
 	Path       string              `json:"-"`        // of the request, escaped, from /api/v1 on
@@ -70,7 +70,7 @@ type Error struct {
 	Code       string              `json:"code"`     // machine-readable: CodeInvalid, CodeNotFound, …
 	Message    string              `json:"message"`  // for people
 	Errors     map[string][]string `json:"errors"`   // the messages by field, if Code is CodeInvalid
-	Problems   []Problem           `json:"problems"` // the same as data, by field; an old server: the texts of Errors
+	Problems   []Problem           `json:"problems"` // Errors as data, by field; from an old server, only their texts
 	LogID      string              `json:"id"`       // finds the cause in the server's log, if Code is CodeInternal
 	RetryAfter time.Duration       `json:"-"`        // when a repetition may succeed; 0: not known
 	RequestID  string              `json:"-"`        // finds the request in the server's log
@@ -115,7 +115,7 @@ func (e *Error) Is(target error) bool {
 	return false
 }
 
-// NetworkError is a request without an answer.
+// NetworkError means that a request got no response.
 type NetworkError struct {
 	URL     string        // the server's address
 	Timeout time.Duration // the limit of the call

@@ -11,15 +11,16 @@ import (
 // Incident is an incident on a page.
 type Incident struct {
 	Meta
-	ID         string           `json:"id"`
-	Title      string           `json:"title"`
-	Impact     Impact           `json:"impact"`
-	State      IncidentState    `json:"state"`
-	Resolved   bool             `json:"resolved"`
-	ResolvedAt *time.Time       `json:"resolved_at"`
-	CreatedAt  time.Time        `json:"created_at"`
-	UpdatedAt  time.Time        `json:"updated_at"`
-	Updates    []IncidentUpdate `json:"updates"` // the oldest first; nil in lists and after changes
+	ID         string        `json:"id"`
+	Title      string        `json:"title"`
+	Impact     Impact        `json:"impact"`
+	State      IncidentState `json:"state"`
+	Resolved   bool          `json:"resolved"`
+	ResolvedAt *time.Time    `json:"resolved_at"`
+	CreatedAt  time.Time     `json:"created_at"`
+	UpdatedAt  time.Time     `json:"updated_at"`
+	// the oldest first; nil from ListIncidents, ChangeIncident and MergeIncident
+	Updates []IncidentUpdate `json:"updates"`
 }
 
 // IncidentUpdate is an entry of an incident's timeline.
@@ -37,7 +38,7 @@ type IncidentUpdate struct {
 
 // NewIncident describes an incident to create.
 type NewIncident struct {
-	// id or name of a template, which gives the fields that are not set
+	// id, slug or name of a template, which gives the fields that are not set
 	Template   string           `json:"template,omitempty"`
 	Title      string           `json:"title,omitempty"`      // required without a template
 	Impact     *Impact          `json:"impact,omitempty"`     // nil: by the worst status of the components
@@ -64,7 +65,7 @@ type AffectedComponent struct {
 	Meta
 	ID     string `json:"id"`
 	Name   string `json:"name"`
-	Status Status `json:"status"` // that the incident gives it, or gave it until it was resolved
+	Status Status `json:"status"` // given by the incident, or last given by it before it was resolved
 }
 
 // IncidentChange is a change of an incident.
@@ -73,7 +74,7 @@ type IncidentChange struct {
 	Impact   *Impact        `json:"impact,omitempty"`
 	State    *IncidentState `json:"state,omitempty"`
 	Resolved *bool          `json:"resolved,omitempty"`
-	// text of an update that is added after the change, unless the newest one has it
+	// text of an update that is added after the change, unless it repeats the newest update and nothing else changes
 	Message *string `json:"message,omitempty"`
 	Notify  *bool   `json:"notify,omitempty"` // false: nobody is notified
 }
@@ -84,8 +85,8 @@ type NewIncidentUpdate struct {
 	Message    string            `json:"message"`
 	State      *IncidentState    `json:"state,omitempty"`
 	Impact     *Impact           `json:"impact,omitempty"`
-	Components *[]AffectedStatus `json:"components,omitempty"` // replaces all others
-	// when it happened, not before the newest update; nil: now
+	Components *[]AffectedStatus `json:"components,omitempty"` // the affected components, in place of the present ones
+	// when it happened, not before the time of the newest update; nil: now
 	At     *time.Time `json:"at,omitempty"`
 	Notify *bool      `json:"notify,omitempty"` // whether subscribers are notified; nil: unless At is set
 }

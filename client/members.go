@@ -54,7 +54,7 @@ type Session struct {
 	Client     string    `json:"client"`  // User-Agent at the sign-in
 	CreatedAt  time.Time `json:"created_at"`
 	LastUsedAt time.Time `json:"last_used_at"` // precise to some minutes
-	ExpiresAt  time.Time `json:"expires_at"`   // unless it is used meanwhile
+	ExpiresAt  time.Time `json:"expires_at"`   // if it is not used until then
 }
 
 // ListMembers returns the members of the workspace, the oldest first.

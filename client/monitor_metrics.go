@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// CheckSummary has what the checks of a monitor found in a period. Times are seconds of good results; nil if there were
-// none.
+// CheckSummary summarizes the results of a monitor's checks in a period. Times are seconds of good results; they are
+// nil if there were none.
 type CheckSummary struct {
 	Count    int      `json:"count"` // results that are not unknown
 	Slow     int      `json:"slow"`
@@ -41,8 +41,8 @@ type MonitorMetrics struct {
 }
 
 // GetMonitorMetrics returns the statistics of a monitor's checks between two times, in periods of the given length: 5,
-// 10, 15, 20 or 30 minutes, or whole hours, and at most 1,000 of them. A zero time is the server's default: the last
-// day.
+// 10, 15, 20 or 30 minutes, or whole hours. There are at most 1,000 periods. A zero to means now; a zero from means a
+// day before to.
 func (c *Client) GetMonitorMetrics(
 	ctx context.Context, monitor string, from, to time.Time, step time.Duration,
 ) (*MonitorMetrics, error) {

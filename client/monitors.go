@@ -13,9 +13,9 @@ import (
 	"time"
 )
 
-// Check has the fields of a type of monitors by name, such as url and expected_statuses of the type http. In the API
-// they stand beside the other fields of a monitor. Values are as from encoding/json: texts, numbers, booleans, lists
-// and objects.
+// Check holds the fields that depend on the type of a monitor, by name, such as url and expected_statuses of the type
+// http. In the JSON of a monitor they stand beside its other fields. The values have the types that encoding/json
+// decodes into an any.
 type Check map[string]any
 
 // UnmarshalJSON reads a monitor. Fields that this package does not know belong to Check, except in heartbeats.
@@ -177,7 +177,7 @@ type MonitorExplanation struct {
 	Check    *CheckState `json:"check"`     // nil: a heartbeat
 }
 
-// CheckState is what the results of a check have led to.
+// CheckState is the state of a check, as its results have determined it.
 type CheckState struct {
 	// of the last result that changed something; nil: there was none
 	Status            *CheckStatus `json:"status"`
@@ -213,7 +213,7 @@ type DeadlineExtension struct {
 	DueAt  time.Time       `json:"due_at"` // the deadline with this and all earlier extensions
 }
 
-// PingGap is the time between two pings of a monitor that were kept.
+// PingGap is the time between two pings of a monitor, from the pings that are kept: at most one per interval.
 type PingGap struct {
 	PingedAt time.Time `json:"pinged_at"` // the later ping
 	Length   float64   `json:"length"`    // seconds since the ping before it
@@ -237,8 +237,8 @@ func (c *Client) RotateMonitor(ctx context.Context, id string, options ...CallOp
 	return post[Monitor](ctx, c, pathOf("monitors", id, "rotate"), nil, options...)
 }
 
-// Ping records a ping of the monitor with this ping token, or with the slug after a page's ping key and a slash. When
-// Ping returns nil, the ping is durable. It needs no API token.
+// Ping records a ping. The token is the monitor's ping token, or a page's ping key, a slash and the monitor's slug.
+// When Ping returns nil, the ping is durable. It needs no API token.
 func (c *Client) Ping(ctx context.Context, token string) error {
 	_, err := c.do(ctx, request{method: http.MethodPost, path: heartbeatPath(token), anonymous: true})
 	return err

@@ -62,9 +62,10 @@ type response struct {
 // CallOption changes how one request is sent.
 type CallOption func(*request)
 
-// IfMatch makes a Put, Change, Edit or Delete method fail with CodePrecondition unless the resource has the entity tag
-// that an earlier call returned. Such a request is not repeated if it may have been executed. Incidents, maintenances
-// and some others have no entity tag: their methods always fail with this option.
+// IfMatch makes a method that sends a PUT, PATCH or DELETE request, such as a Put, Change, Edit or Delete method, fail
+// with CodePrecondition unless the resource has the entity tag that an earlier call returned. Such a request is not
+// repeated if it may have been executed. Incidents, maintenances and some others have no entity tag: their methods
+// always fail with this option.
 func IfMatch(etag string) CallOption { return func(r *request) { r.ifMatch = etag } }
 
 // IfNoneMatch makes a Put method fail with CodePrecondition if the resource exists. Such a request is not repeated if
@@ -103,8 +104,8 @@ func get[T any](ctx context.Context, c *Client, path string, options ...CallOpti
 	return sendBody[T](ctx, c, request{method: http.MethodGet, path: path}, nil, options)
 }
 
-// post sends a POST request with a key that makes its repetition safe, and returns the resource in the answer. If body
-// is nil, it has none.
+// post sends a POST request with a random Idempotency-Key, which makes it safe to repeat, and returns the resource in
+// the response. A nil body sends none.
 func post[T any](ctx context.Context, c *Client, path string, body any, options ...CallOption) (*T, error) {
 	return sendBody[T](ctx, c, request{method: http.MethodPost, path: path, key: rand.Text()}, body, options)
 }
@@ -167,12 +168,13 @@ func decode[T any](c *Client, raw json.RawMessage) (*T, error) {
 	return v, nil
 }
 
-// do sends a request, again if that is allowed, until there is an answer that is not worth a retry. An answer that is
-// not a success is an *Error.
+// do sends a request, and repeats it as retry says. The error is an *Error if the server refused the request, and a
+// *NetworkError if there was no response. A DELETE that finds nothing succeeds if an earlier attempt may have been
+// executed; the response is then nil.
 func (c *Client) do(ctx context.Context, r request) (*response, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.options.Timeout)
 	defer cancel()
-	executed := false // an earlier attempt may have been
+	executed := false // whether an earlier attempt may have been executed
 	for attempt := 0; ; attempt++ {
 		answer, err := c.attempt(ctx, r)
 		if err == nil || executed && r.method == http.MethodDelete && errors.Is(err, ErrNotFound) {
@@ -296,7 +298,8 @@ func (c *Client) attempt(ctx context.Context, r request) (*response, error) {
 	return c.read(r, got, body)
 }
 
-// networkError describes a request without an answer. connected is whether there was a connection to send it on.
+// networkError returns the error of a request without a response. connected reports whether there was a connection to
+// send it on.
 func (c *Client) networkError(r request, err error, connected bool) *NetworkError {
 	if wrapped := (*url.Error)(nil); errors.As(err, &wrapped) {
 		err = wrapped.Err
@@ -354,7 +357,7 @@ func (c *Client) read(r request, got *http.Response, body []byte) (*response, er
 	return nil, refused
 }
 
-// notAllswell describes an answer that no Allswell server gives.
+// notAllswell returns the error of a response that no Allswell server sends.
 func (c *Client) notAllswell(got *http.Response) error {
 	switch location := got.Header.Get("Location"); got.StatusCode {
 	case http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
@@ -367,7 +370,7 @@ func (c *Client) notAllswell(got *http.Response) error {
 	}
 }
 
-// gatewayError is the answer of a proxy that did not reach the server.
+// gatewayError is the response of a proxy that did not reach the server.
 type gatewayError struct{ error }
 
 func (e *gatewayError) Unwrap() error { return e.error }

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// Signal is what a job reported of itself, or a plain ping.
+// Signal is a report of a job about itself, or a plain ping.
 type Signal struct {
 	Meta
 	ID         string     `json:"id"`
@@ -65,8 +65,8 @@ type SignalReport struct {
 	Output   []byte // the server keeps the last 100,000 bytes
 }
 
-// Signal records a report for the monitor with this ping token, or with the slug after a page's ping key and a slash.
-// When it returns nil, the report is durable. It needs no API token.
+// Signal records a report of a job. The token is the monitor's ping token, or a page's ping key, a slash and the
+// monitor's slug. When Signal returns nil, the report is durable. It needs no API token.
 func (c *Client) Signal(ctx context.Context, token string, report SignalReport) error {
 	name := string(report.Kind)
 	if report.ExitCode != nil {

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// SubscriberImport is a list of e-mail addresses to subscribe.
+// SubscriberImport is a list of e-mail addresses, phone numbers and chats to subscribe.
 type SubscriberImport struct {
 	CSV       string `json:"csv"`     // one address per line, or CSV whose first line names the columns
 	Consent   string `json:"consent"` // where the consent of the owners comes from
@@ -84,7 +84,8 @@ func (c *Client) ListSubscribers(page string, filter SubscriberFilter) *List[Sub
 	return &List[Subscriber]{client: c, path: pathOf("pages", page, "subscribers"), query: query}
 }
 
-// ImportSubscribers subscribes the e-mail addresses of a list. Lines that cannot be added do not affect the others.
+// ImportSubscribers subscribes the e-mail addresses, phone numbers and chats of a list. Lines that cannot be added do
+// not affect the others.
 func (c *Client) ImportSubscribers(
 	ctx context.Context, page string, list SubscriberImport, options ...CallOption,
 ) (*SubscriberImportReport, error) {
@@ -101,8 +102,8 @@ func (c *Client) ResumeSubscriber(ctx context.Context, page, id string, options 
 	return post[Subscriber](ctx, c, pathOf("pages", page, "subscribers", id, "resume"), nil, options...)
 }
 
-// TestSubscriber sends a test message to a subscriber: at most one in a minute. The result is its delivery, which is
-// sent like any other.
+// TestSubscriber sends a test message to a subscriber, at most one per minute. It returns the delivery, which is sent
+// like any other.
 func (c *Client) TestSubscriber(ctx context.Context, page, id string, options ...CallOption) (*Delivery, error) {
 	return post[Delivery](ctx, c, pathOf("pages", page, "subscribers", id, "test"), nil, options...)
 }

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Meta is embedded in every resource. It has what the server sent besides the fields.
+// Meta is embedded in every resource. It holds the resource as the server sent it, and its entity tag.
 type Meta struct {
 	raw     json.RawMessage
 	etag    string
@@ -17,18 +17,20 @@ type Meta struct {
 // resource that does not come from a server.
 func (m *Meta) RawJSON() json.RawMessage { return m.raw }
 
-// ETag returns the entity tag of a page, a component, a monitor or an update of an incident for IfMatch. Get, Put,
-// Change and Edit methods return resources with one. It is "" for all others.
+// ETag returns the entity tag of a resource, for IfMatch. Get, Put, Change and Edit methods return resources with their
+// entity tags. ETag is "" for all others, and for resources that have no entity tag, such as incidents and
+// maintenances.
 func (m *Meta) ETag() string { return m.etag }
 
 func (m *Meta) keep(raw json.RawMessage) { m.raw = raw }
 
-// Created reports whether the Create or Put method that returned the resource has created it.
+// Created reports whether the Create or Put method that returned the resource created it.
 func (m *Meta) Created() bool { return m.created }
 
 func (m *Meta) tag(etag string, created bool) { m.etag, m.created = etag, created }
 
-// Nullable is a field of a change that can be left unchanged, which is the zero value, set, or cleared.
+// Nullable is a field of a change. The zero value leaves the field unchanged; [Set] and [Null] return values that set
+// and clear it.
 type Nullable[T any] struct {
 	value *T
 	given bool

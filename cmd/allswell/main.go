@@ -1,9 +1,12 @@
-// Command allswell is a status page and heartbeat monitor in one binary: serve and demo run the service; page, group,
-// component, monitor, incident, maintenance, announcement, subscriber, delivery, channel, alert, silence, oncall,
-// member, invitation and session use the API of a running one; token, migrate, backup and restore work on its database.
+// Command allswell is a status page and heartbeat monitor in one binary.
+//
+// The commands serve and demo run the service. The commands page, group, component, monitor, incident, template,
+// maintenance, announcement, subscriber, delivery, channel, alert, silence, oncall, member, invitation, session, run
+// and audit use the API of a running one. The commands token, secret, setup-link, user, migrate, backup and restore
+// work on its database.
 //
 // The exit status is 0 on success, 1 if the command failed or was rejected, and 2 if the command line or a setting is
-// invalid, in which case nothing was changed.
+// invalid, in which case nothing was changed. The command run returns the exit status of the command that it runs.
 package main
 
 import (
@@ -119,7 +122,7 @@ type serveCommand struct {
 	server.Settings `embed:""`
 }
 
-// Help is shown by serve --help below the list of settings.
+// Help is shown by serve --help above the list of settings.
 func (cmd *serveCommand) Help() string {
 	return "It runs until it gets SIGTERM or SIGINT; then it accepts no more requests, records the pings that it has " +
 		"received, " +
