@@ -1,4 +1,4 @@
-// Package account has who may use a workspace, and how they prove it.
+// Package account describes who may use a workspace, and how they prove who they are.
 //
 // A [Workspace] owns pages, monitors and tokens. A [Token] gives a program access, within a [kernel.Scope] and perhaps
 // to some pages only ([PageLimit]). A [User] is a person; as a [Member] of a workspace they have a [kernel.Role]. They

@@ -24,7 +24,7 @@ type Identity struct {
 // IssuerProxy is the issuer of identities that a reverse proxy reports.
 const IssuerProxy = "proxy"
 
-// Method returns how the sessions of the identity begin.
+// Method returns the sign-in method of the identity's sessions.
 func (i Identity) Method() SignInMethod {
 	if i.Issuer == IssuerProxy {
 		return SignInProxy

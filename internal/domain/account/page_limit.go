@@ -27,8 +27,8 @@ func (l PageLimit) field() any {
 	return strings.Join(l.Pages, ", ")
 }
 
-// check adds an error for the field "pages" if there is a limit and it has no pages or too many, or cannot be combined
-// with the permissions of who, such as "Admins and owners".
+// check adds an error for the field "pages" if there is a limit and it is not allowed, or has no pages or more than
+// MaxPageLimit. who names, in the message, the tokens or members that cannot be limited, such as "Admins and owners".
 func (l PageLimit) check(bad *kernel.ValidationError, allowed bool, who string) {
 	switch {
 	case !l.Limited:

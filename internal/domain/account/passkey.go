@@ -15,7 +15,7 @@ type Passkey struct {
 	ID             string
 	UserID         string
 	Name           string
-	CredentialID   []byte // by which authenticators know it
+	CredentialID   []byte // identifies it to authenticators
 	PublicKey      []byte // COSE
 	SignCount      uint32 // of the last use; 0 if the authenticator does not count
 	BackupEligible bool   // the authenticator may copy it to other devices of the user

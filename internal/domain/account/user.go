@@ -97,7 +97,7 @@ type SignInMethod string
 const (
 	SignInPassword   SignInMethod = "password"
 	SignInPasskey    SignInMethod = "passkey"
-	SignInLink       SignInMethod = "link"       // a one-time link, of the setup for example
+	SignInLink       SignInMethod = "link"       // a one-time link, such as the setup link
 	SignInInvitation SignInMethod = "invitation" // a new member accepts it
 	SignInOIDC       SignInMethod = "oidc"       // an OpenID Connect provider
 	SignInProxy      SignInMethod = "proxy"      // a reverse proxy names the user with each request
@@ -153,7 +153,7 @@ func (s SignedIn) Actor(address string) kernel.Actor {
 	}
 }
 
-// ActorIn returns the actor of what the user reads in another of their workspaces.
+// ActorIn returns the actor of reads in another of the user's workspaces. It has no role.
 func (s SignedIn) ActorIn(workspaceID string) kernel.Actor {
 	return kernel.Actor{
 		Kind: kernel.ActorUser, ID: s.User.ID, Name: s.User.Name, WorkspaceID: workspaceID,

@@ -52,12 +52,12 @@ type Subject struct {
 	Reason string `json:"reason,omitempty"`
 }
 
-// Alert is the thread of one problem.
+// Alert follows one problem from its beginning to its end.
 type Alert struct {
 	ID          string
 	WorkspaceID string
 	Subject
-	Key            string    // identifies what the event that ends it is about: the id of the outage or of the warning
+	Key            string    // id of the outage, the warning or another object; the event that ends the alert has it, too
 	OpenedAt       time.Time // when the problem began
 	AcknowledgedAt time.Time // zero: nobody has acknowledged it
 	AcknowledgedBy string    // the kernel.Actor.DisplayName of who acknowledged it
@@ -110,8 +110,8 @@ func (f Filter) MatchesAll() bool {
 	return len(f.Events)+len(f.Pages)+len(f.Monitors)+len(f.Tags)+len(f.Severities) == 0
 }
 
-// Differs returns the first field of the filter that does not match: events, pages, monitors, tags or severities. ""
-// means that all do.
+// Differs returns the first field of the filter that does not match the subject: events, pages, monitors, tags or
+// severities. "" means that all match.
 func (f Filter) Differs(s Subject) (field string) {
 	switch {
 	case !oneOf(f.Events, s.Event):
@@ -132,8 +132,8 @@ func oneOf[T comparable](accepted []T, value T) bool {
 	return len(accepted) == 0 || slices.Contains(accepted, value)
 }
 
-// Words describes the filter, such as "Nightly backup or Shop, with the severity critical". names maps the ids of pages
-// and monitors to their names.
+// Words describes the filter in English, such as "Nightly backup or Shop, with the severity critical". names maps the
+// ids of pages and monitors to their names.
 func (f Filter) Words(names map[string]string) string {
 	either := func(ids []string) string {
 		var all []string

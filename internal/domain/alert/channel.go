@@ -76,7 +76,7 @@ type Health struct {
 // because of that.
 func (h Health) TestFailed() bool { return h.FailingSince.IsZero() && h.Reason != "" }
 
-// CheckReserved adds an error to bad if the name of an object would be taken for something else in URLs, or for an id.
+// CheckReserved adds an error to bad if the name of an object is a reserved word in URLs, or begins like an id.
 func CheckReserved(bad *kernel.ValidationError, name, prefix string) {
 	switch {
 	case name == "test" || name == "new":
@@ -88,13 +88,13 @@ func CheckReserved(bad *kernel.ValidationError, name, prefix string) {
 	}
 }
 
-// How long a message waits for others, so that what happens together is sent together.
+// How long a message waits for further notices, so that notices of one moment are sent together.
 const (
 	gatherQuiet = 2 * time.Second // after the last notice
 	gatherLimit = 6 * time.Second // after the first one
 )
 
-// Gathered returns when the notices of a channel are to be sent, given when the first of them and the last one came.
+// Gathered returns when the notices of a channel are to be sent, given the times of the first and the last of them.
 func Gathered(first, last time.Time) time.Time {
 	limit := first.Add(gatherLimit)
 	if quiet := last.Add(gatherQuiet); quiet.Before(limit) {
@@ -114,8 +114,8 @@ var backOff = []time.Duration{
 	3 * time.Second, 10 * time.Second, 30 * time.Second, time.Minute, 3 * time.Minute, 10 * time.Minute,
 }
 
-// RetryAt returns when a channel is tried again after a number of failures in a row. least is what the service asked
-// for; jitter, from 0 to 1, adds up to a fifth.
+// RetryAt returns when a channel is tried again after a number of failures in a row. least is the wait that the service
+// asked for, which counts up to an hour. jitter, from 0 to 1, adds up to a fifth to the channel's own wait.
 func RetryAt(failures int, least time.Duration, jitter float64, now time.Time) time.Time {
 	wait := backOff[max(0, min(failures, len(backOff))-1)]
 	wait += time.Duration(float64(wait) / 5 * jitter)
@@ -129,7 +129,7 @@ const CommandType = "command"
 var SMSTypes = []string{"twilio", "sms"}
 
 // HasSecrets returns a *kernel.ValidationError with every field whose secret is missing, because it could not be
-// opened.
+// decrypted.
 func (c Channel) HasSecrets() error {
 	var bad kernel.ValidationError
 	for _, field := range c.SecretFields {

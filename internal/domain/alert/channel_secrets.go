@@ -6,12 +6,12 @@ import (
 	"strings"
 )
 
-// LateSecrets are the fields of types of channels that became secrets when there were channels already. Rows from
-// before have them in the configuration until the store has encrypted them.
+// LateSecrets maps types of channels to the field that became a secret after channels of the type existed. Older rows
+// have its value in the configuration until the store has encrypted it.
 var LateSecrets = map[string]string{"ntfy": "topic", "webhook": "url", "sms": "url"}
 
-// SplitConfig returns the configuration of a channel of a type without the secret that it has in the clear, and that
-// secret by its field; nil: there is none. See LateSecrets.
+// SplitConfig removes the secret of LateSecrets from the configuration of a channel of a type. It returns the
+// configuration without it, and the secret by its field; nil: there is none.
 func SplitConfig(kind string, config json.RawMessage) (shown json.RawMessage, plain map[string]json.RawMessage) {
 	var fields map[string]json.RawMessage
 	name, ok := LateSecrets[kind]
@@ -27,8 +27,8 @@ func SplitConfig(kind string, config json.RawMessage) (shown json.RawMessage, pl
 	return shown, plain
 }
 
-// URLHost returns what is shown of the URL among the secrets of a channel: its host, with the port if it has one; "":
-// none.
+// URLHost returns the part of a secret URL that is shown: its host, with the port if it has one; "": the secrets have
+// no URL.
 func URLHost(secrets map[string]json.RawMessage) string {
 	var text string
 	if json.Unmarshal(secrets["url"], &text) != nil {

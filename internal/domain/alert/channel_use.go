@@ -9,7 +9,7 @@ type ChannelUse struct {
 // ChannelUseKind says how a channel is used.
 type ChannelUseKind string
 
-// The ways to use a channel. All but UseFallback prevent that it is deleted.
+// The ways to use a channel. A channel with a use other than UseFallback cannot be deleted.
 const (
 	UseRule     ChannelUseKind = "rule"           // a rule notifies it
 	UseOnCall   ChannelUseKind = "on_call"        // an on-call schedule has a participant with it

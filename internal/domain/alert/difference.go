@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// Difference says in one sentence why the rule does not match a subject, such as "The rule covers the tag db; the
-// monitor has the tag web."; "": it matches. names maps the ids of pages and monitors to their names.
+// Difference returns the reason why the rule does not match a subject, as a sentence such as "The rule covers the tag
+// db; the monitor has the tag web."; "": it matches. names maps the ids of pages and monitors to their names.
 func (r Rule) Difference(s Subject, names map[string]string) string {
 	_, field := r.Matches(s)
 	var covers, subject string

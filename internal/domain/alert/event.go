@@ -8,10 +8,10 @@ import (
 	"github.com/allswell/allswell/internal/domain/kernel"
 )
 
-// Event is the kind of what people can be notified of.
+// Event is a kind of event that people can be notified of.
 type Event string
 
-// The events. An alert begins with one of the first kind in a row of the table below.
+// The events. An alert begins with an event that has a row in eventTable; the row names the event that ends it.
 const (
 	MonitorDown             Event = "monitor.down"
 	MonitorUp               Event = "monitor.up"
@@ -36,11 +36,11 @@ const (
 // eventRow describes an event.
 type eventRow struct {
 	event    Event
-	one      string        // what is said of one object, after its name
-	many     string        // of several, after their number
+	one      string        // the predicate after the name of one object
+	many     string        // the words after a number of objects
 	end      Event         // the event that ends the alert; "": it is over when it begins
-	over     string        // like one, when the alert has ended
-	overMany string        // like many
+	over     string        // like one, for an alert that has ended
+	overMany string        // like many, for alerts that have ended
 	severity kernel.Impact // "": the severity of the status that a down monitor gives its component
 	help     string        // for people who write rules
 }
@@ -91,7 +91,7 @@ var Events = func() (all []Event) {
 	return all
 }()
 
-// row returns what the table says of an event.
+// row returns the row of an event; testRow if eventTable has none.
 func (e Event) row() eventRow {
 	if i := slices.Index(Events, e); i >= 0 {
 		return eventTable[i]
@@ -108,7 +108,7 @@ func (e Event) Label() string {
 // Help describes an event of rules in a sentence.
 func (e Event) Help() string { return e.row().help }
 
-// Words says of one object what the event is, after its name, such as "is down".
+// Words returns the predicate that follows the name of one object, such as "is down".
 func (e Event) Words() string { return e.row().one }
 
 // Lasts reports whether alerts of the event stay open until another event ends them.

@@ -52,8 +52,8 @@ type ForecastStep struct {
 	Recipients []Recipient
 }
 
-// ForecastFrom returns what the rule does about an alert with which it is as far as p, as long as nobody acknowledges
-// the alert, it lasts, and nothing of the configuration changes. There are at most limit steps.
+// ForecastFrom returns up to limit steps that the rule will take about an alert, from the progress p on. It assumes
+// that the alert lasts, that nobody acknowledges it, and that the configuration does not change.
 func (r Rule) ForecastFrom(
 	p Progress, a Alert, silences []Silence, schedules []OnCall, limit int,
 ) (steps []ForecastStep) {

@@ -26,9 +26,10 @@ type Notice struct {
 // more threads are sent as one message together.
 const threadsApart = 3
 
-// Compose chooses which of the notices that wait for a channel its next message has. waiting is sorted by time. If own
-// is true, the message belongs to the thread threadID, or to a new thread if threadID is "". If own is false, the
-// message belongs to no thread. follows says that the service keeps an object for each thread, which must be closed.
+// Compose chooses the notices for the next message of a channel from the notices that wait for it, sorted by time. If
+// own is true, the message belongs to the thread threadID, or to a new thread if threadID is "". If own is false, the
+// message belongs to no thread. follows reports whether the service keeps an object for each thread, which must be
+// closed: then threads are never combined.
 func Compose(waiting []Notice, follows bool) (chosen []Notice, threadID string, own bool) {
 	if slices.ContainsFunc(waiting, Notice.isNew) {
 		return only(waiting, ""), "", true
@@ -103,7 +104,7 @@ const Path = "/admin/alerts"
 // LinkPath is the path of the screen that acknowledges the alerts of a thread. Its query has the thread's Key.
 const LinkPath = "/admin/alert-link"
 
-// SlackPath is the path to which Slack reports that somebody has pressed a button of a message.
+// SlackPath is the path to which Slack reports that somebody pressed a button of a message.
 const SlackPath = "/admin/slack"
 
 // MaxLines is how many alerts a message lists.
@@ -190,8 +191,8 @@ func words(d time.Duration) string {
 	return kernel.FormatDuration(max(d.Truncate(time.Second), time.Second))
 }
 
-// Headline returns one line that says what the message is about: the title that a template gave it, the title of its
-// only alert, or the number of alerts of each event.
+// Headline returns one line about the whole message: the title that a template made, the title of its only alert, or
+// the number of alerts of each event.
 func (m Message) Headline() string {
 	if m.Words.Title != "" {
 		return m.Words.Title

@@ -38,7 +38,7 @@ type OnCall struct {
 	UpdatedAt    time.Time
 }
 
-// Participant is a person who is on call in turn.
+// Participant is a person in the rotation.
 type Participant struct {
 	Name       string   `json:"name"` // unique in the schedule, in any case of its letters
 	ChannelIDs []string `json:"channel_ids"`
@@ -58,8 +58,8 @@ func (v Override) same(other Override) bool {
 	return v.Participant == other.Participant && v.StartsAt.Equal(other.StartsAt) && v.EndsAt.Equal(other.EndsAt)
 }
 
-// IdentifyOverrides gives overrides ids that have none: the id of one that was the same before, so that it is no change
-// to give it without its id, or else a new one.
+// IdentifyOverrides gives an id to each override without one: the id of an equal override in before, so that a request
+// that omits the ids changes nothing, or else a new id.
 func (o *OnCall) IdentifyOverrides(before []Override, newID func() string) {
 	o.Overrides = slices.Clone(o.Overrides)
 	for i := range o.Overrides {
@@ -117,7 +117,7 @@ func (o OnCall) overriding(overrides []Override, at time.Time) (p Participant, o
 	return p, false
 }
 
-// Replaced returns the parts of an override, given its index, in which newer ones count, in order.
+// Replaced returns the parts of the override at an index that newer overrides replace, in order.
 func (o OnCall) Replaced(index int) (parts []Turn) {
 	v, newer := o.Overrides[index], o.Overrides[index+1:]
 	borders := []time.Time{v.StartsAt, v.EndsAt}
@@ -160,15 +160,15 @@ func (o OnCall) FirstDay(at time.Time) time.Time {
 	return time.Date(year, month, day, 0, 0, 0, 0, time.UTC)
 }
 
-// week returns the number of hand-overs from a fixed one until an instant.
+// week returns the number of weeks from a fixed hand-over to the latest one that is not after an instant.
 func (o OnCall) week(at time.Time) int {
 	last := o.lastHandOver(at)
 	day := time.Date(last.Year(), last.Month(), last.Day(), 0, 0, 0, 0, time.UTC)
-	// the day of the week is always the same, so every week has its own number
+	// all hand-overs are on the same day of the week, so every week has its own number
 	return int(day.Unix() / (7 * 24 * 60 * 60))
 }
 
-// lastHandOver returns the hand-over that was last at an instant.
+// lastHandOver returns the latest hand-over that is not after an instant.
 func (o OnCall) lastHandOver(at time.Time) time.Time {
 	local := at.In(o.Location())
 	back := (int(local.Weekday()) + 6 - slices.Index(Weekdays, o.HandOverDay)) % 7
@@ -296,8 +296,8 @@ func (o OnCall) checkOverrides(bad *kernel.ValidationError, now time.Time, befor
 	}
 }
 
-// Problems says in sentences why rules that name the schedule may notify nobody. enabled are the channels that can be
-// notified, by id.
+// Problems returns sentences about why rules that name the schedule may notify nobody. enabled has the ids of the
+// channels that can be notified.
 func (o OnCall) Problems(enabled map[string]bool) (problems []string) {
 	if len(o.Participants) == 0 {
 		return []string{"Nobody is on call, because there are no participants."}
@@ -310,13 +310,13 @@ func (o OnCall) Problems(enabled map[string]bool) (problems []string) {
 	return problems
 }
 
-// What requests show of the turns to come.
+// Limits of the turns in Next.
 const (
 	shownTurns      = 10
 	shownTurnsUntil = 12 * 7 * 24 * time.Hour
 )
 
-// Show sets what requests show at an instant. base is the base URL of the service.
+// Show sets the fields for requests as of an instant. base is the base URL of the service.
 func (o *OnCall) Show(now time.Time, base string) {
 	o.Now, o.CalendarURL = "", base+CalendarPath+"?key="+o.CalendarKey
 	if o.Next = o.Turns(now, now.Add(shownTurnsUntil)); len(o.Next) > 0 {

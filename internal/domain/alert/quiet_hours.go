@@ -35,8 +35,8 @@ func (c *ClockTime) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// on returns the instant at which clocks of the zone show the time on a day. A time that is skipped is taken as if the
-// clock had not been changed; of one that is repeated the first is taken.
+// on returns the instant at which clocks of the zone show the time on a day. If a change of the clock skips or repeats
+// the time, the result is the same as of time.Date: with the offset before or after the change, depending on the zone.
 func (c ClockTime) on(year int, month time.Month, day int, zone *time.Location) time.Time {
 	return time.Date(year, month, day, int(c)/60, int(c)%60, 0, 0, zone)
 }
@@ -52,14 +52,14 @@ func (d Weekday) Label() string { return time.Weekday((slices.Index(Weekdays, d)
 
 func weekdayOf(t time.Time) Weekday { return Weekdays[(int(t.Weekday())+6)%7] }
 
-// EndAfter returns when the quiet hours end that an instant is in. ok is false if it is in none.
+// EndAfter returns the end of the quiet hours that contain an instant. ok is false if none contain it.
 func (q QuietHours) EndAfter(at time.Time) (end time.Time, ok bool) {
 	zone, err := kernel.LoadZone(q.Zone)
 	if err != nil {
 		return time.Time{}, false // it was valid when it was saved
 	}
 	year, month, day := at.In(zone).Date()
-	for d := -1; d <= 0; d++ { // they may have begun on the day before
+	for d := -1; d <= 0; d++ { // quiet hours may have begun on the day before
 		from := q.From.on(year, month, day+d, zone)
 		last := day + d
 		if q.Until <= q.From {

@@ -17,7 +17,7 @@ const (
 	MaxRepeats    = 100 // of an alert by a rule
 	MaxStepAfter  = 24 * time.Hour
 	MinStepAfter  = time.Minute
-	maxQuietHolds = 400 // how often quiet hours may hold an alert: longer than a year of nights
+	maxQuietHolds = 400 // how often a rule may hold an alert: more than the nights of a year
 )
 
 // Target is who is notified: channels, and the people who are then on call.
@@ -43,7 +43,7 @@ type Rule struct {
 	Enabled     bool
 	Filter      // Events is not empty
 	Target
-	Delay      time.Duration // only alerts are sent that last longer
+	Delay      time.Duration // only alerts that last longer are sent
 	Repeat     time.Duration // between repetitions until somebody acknowledges the alert; 0: none
 	QuietHours *QuietHours   // nil: none
 	Escalation []Step        // who is notified next unless somebody acknowledges the alert
@@ -55,8 +55,8 @@ type Rule struct {
 // DefaultEvents are the events of a rule for which none are given.
 var DefaultEvents = []Event{MonitorDown}
 
-// Check adds the problems of the rule as a whole, and with whom it notifies. The store checks that what it names
-// exists.
+// Check adds the problems of events, targets, quiet hours and escalation to bad. The store checks that the objects that
+// the rule names exist.
 func (r Rule) Check(bad *kernel.ValidationError) {
 	if len(r.Events) == 0 {
 		bad.Add("events", "must name at least one event")
@@ -100,8 +100,8 @@ func (r Rule) Targets() []Target {
 	return all
 }
 
-// Matches reports whether the rule is about alerts of a subject. If it is not, why says which of its fields differs:
-// enabled, or one of Filter.Differs.
+// Matches reports whether the rule is about alerts of a subject. If it is not, why is the field that differs: enabled,
+// or the result of Filter.Differs.
 func (r Rule) Matches(s Subject) (ok bool, why string) {
 	if !r.Enabled {
 		return false, "enabled"
@@ -110,8 +110,8 @@ func (r Rule) Matches(s Subject) (ok bool, why string) {
 	return why == "", why
 }
 
-// Begin returns the progress of the rule on an alert that matches it. notifyAt is when anybody may be notified of the
-// alert at the earliest; it is later than the beginning of the alert if its monitor is flapping.
+// Begin returns the progress of the rule on an alert that matches it. Before notifyAt, nobody may be notified of the
+// alert; notifyAt is later than the beginning of the alert if its monitor is flapping.
 func (r Rule) Begin(a Alert, notifyAt time.Time) Progress {
 	due := a.OpenedAt.Add(r.Delay)
 	return Progress{AlertID: a.ID, RuleID: r.ID, DueAt: kernel.Later(due, notifyAt), Flapping: notifyAt.After(due)}
@@ -160,7 +160,7 @@ type HoldReason string
 
 // The reasons.
 const (
-	HeldByDelay      HoldReason = "delay"    // the rule is only about what lasts longer
+	HeldByDelay      HoldReason = "delay"    // the rule is only about alerts that last longer
 	HeldByFlapping   HoldReason = "flapping" // its monitor went down too often
 	HeldBySilence    HoldReason = "silence"
 	HeldByQuietHours HoldReason = "quiet_hours"
@@ -178,10 +178,10 @@ type Action struct {
 }
 
 // Advance returns what the rule does on an alert whose progress is due. silencedUntil is the end of the silences that
-// match the alert; zero: there is none. The result depends on nothing else, so that it is the same after a crash.
+// match the alert; zero: there is none. The result depends only on the arguments, so that it is the same after a crash.
 //
-// Nobody is notified of an alert that ended before it was due. Of one that ended later, before this was called, they
-// are.
+// If the alert ended before its first step was due, nobody is notified, unless p.Flapping is set. If it ended between
+// that time and this call, the first step is still taken. Later steps are never taken after the end.
 func (r Rule) Advance(p Progress, a Alert, silencedUntil, now time.Time) Action {
 	over := a.State() == Resolved && a.Event.Lasts() && !p.Flapping && (p.Step > 0 || a.ResolvedAt.Before(p.DueAt))
 	if over || !a.AcknowledgedAt.IsZero() || !r.Enabled {
@@ -203,7 +203,7 @@ func (r Rule) Advance(p Progress, a Alert, silencedUntil, now time.Time) Action 
 	return Action{Kind: kind, Notify: notify, Next: r.after(p, a, now)}
 }
 
-// step returns what the next step notifies whom of. Repetitions go to everybody who has been notified.
+// step returns the kind of the next notice, and its targets. Repetitions go to everybody who has been notified.
 func (r Rule) step(p Progress) (NoticeKind, []Target) {
 	notify := []Target{r.Target}
 	for _, s := range r.Escalation {

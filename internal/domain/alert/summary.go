@@ -9,10 +9,11 @@ import (
 	"github.com/allswell/allswell/internal/domain/kernel"
 )
 
-// maxSummaryNames is how many names of a list a summary has.
+// maxSummaryNames is the maximum number of entries of a list in a summary. In a longer list, the last entry counts the
+// rest.
 const maxSummaryNames = 4
 
-// Summarize returns in one sentence what the rule does. names are the names of what the rule names, by their ids.
+// Summarize describes the rule in one sentence. names maps the ids of ReferredIDs to names.
 func (r Rule) Summarize(names map[string]string) string {
 	s := summary{r, names}
 	subjects := s.subjects()
@@ -110,7 +111,7 @@ func (s summary) monitors() string {
 	return text
 }
 
-// later returns what the rule does after it has notified its Target, and when it does not.
+// later returns what the rule does after it has notified its Target, and its quiet hours.
 func (s summary) later() (all []string) {
 	if slices.ContainsFunc(s.Events, Event.Lasts) {
 		for i, step := range s.Escalation {
@@ -174,8 +175,7 @@ func textsOf[T ~string](values []T) (all []string) {
 	return all
 }
 
-// listOf returns an enumeration of names as enumerate does. Of many it returns the first ones and the number of the
-// others.
+// listOf enumerates names as enumerate does, up to maxSummaryNames entries.
 func listOf(all []string, word string) string {
 	if n := len(all); n > maxSummaryNames {
 		all = append(all[:maxSummaryNames-1:maxSummaryNames-1], fmt.Sprintf("%d others", n-maxSummaryNames+1))
@@ -191,7 +191,7 @@ func enumerate(all []string, word string) string {
 	return strings.Join(all[:len(all)-1], ", ") + " " + word + " " + all[len(all)-1]
 }
 
-// ReferredIDs returns the ids of all objects that the rule names: see Summarize.
+// ReferredIDs returns the ids of all objects that the rule names.
 func (r Rule) ReferredIDs() []string {
 	ids := slices.Concat(r.Pages, r.Monitors)
 	for _, t := range r.Targets() {

@@ -14,8 +14,8 @@ import (
 	"github.com/allswell/allswell/internal/domain/kernel"
 )
 
-// Limits of templates. What they make is cut. A template has no recursion and no loop but over what a message lists, so
-// that it ends soon.
+// Limits of templates. Longer results are cut. A template has no recursion, and loops only over lists of the message,
+// so that it ends soon.
 const (
 	MaxTitleTemplate = 500  // characters
 	MaxTextTemplate  = 4000 // characters
@@ -24,10 +24,10 @@ const (
 	maxSeparator     = 10   // characters between the elements of a list
 )
 
-// Words are what the templates of a channel make of a message; "": the default.
+// Words are the results of a channel's templates for a message; "": the default.
 type Words struct{ Title, Text string }
 
-// TemplateMessage is what templates see of a message. docs/alerts.md describes its fields.
+// TemplateMessage is the data of templates: a message. docs/alerts.md describes its fields.
 type TemplateMessage struct {
 	Title, Text, Phase, Severity, Channel string
 	Count, More                           int
@@ -35,7 +35,7 @@ type TemplateMessage struct {
 	AcknowledgeURL, DetailsURL            string
 }
 
-// TemplateAlert is what templates see of an alert.
+// TemplateAlert is an alert in the data of templates.
 type TemplateAlert struct {
 	Title, Name, Event, State, Severity, Reason, Page, Monitor, AcknowledgedBy string
 	Tags                                                                       []string
@@ -55,8 +55,8 @@ var templateFunctions = template.FuncMap{
 
 var templateBuiltins = []string{"and", "or", "not", "eq", "ne", "lt", "le", "gt", "ge", "len", "index"}
 
-// Words returns what the channel's templates make of a message. If err is not nil, it says why one of them fails; its
-// part is then the default.
+// Words returns the results of the channel's templates for a message. If a template fails, err says why, and its field
+// of w is "".
 func (c Channel) Words(m Message) (w Words, err error) {
 	data := newTemplateMessage(c.Name, m)
 	title, err := render("title_template", c.TitleTemplate, data, maxMadeTitle)
@@ -90,7 +90,7 @@ func newTemplateMessage(channel string, m Message) TemplateMessage {
 
 func templateTime(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05 UTC") }
 
-// render returns what a template makes of a message, of at most limit characters; "" if the template is "" or fails.
+// render returns the result of a template for a message, cut to limit characters; "" if the template is "" or fails.
 func render(name, text string, data TemplateMessage, limit int) (string, error) {
 	if text == "" {
 		return "", nil
@@ -110,7 +110,7 @@ func render(name, text string, data TemplateMessage, limit int) (string, error) 
 	return made, nil
 }
 
-// parseTemplate reads a template, and checks that it ends soon whatever it is given.
+// parseTemplate parses a template, and checks that it ends soon for all data.
 func parseTemplate(name, text string) (*template.Template, error) {
 	t, err := template.New(name).Funcs(templateFunctions).Parse(text)
 	if err != nil {
@@ -125,7 +125,8 @@ func parseTemplate(name, text string) (*template.Template, error) {
 	return t, nil
 }
 
-// checkNode returns why a template may not have a node. loops are the lists of the loops around it.
+// checkNode returns the reason why a template may not contain a node, or nil. loops are the lists of the loops around
+// it.
 func checkNode(node parse.Node, loops []string) error {
 	switch n := node.(type) {
 	case *parse.ListNode:
@@ -192,10 +193,10 @@ func loopList(p *parse.PipeNode) string {
 	return ""
 }
 
-// errFull ends a template that has made enough.
+// errFull ends a template whose result has reached the limit.
 var errFull = errors.New("the text is long enough")
 
-// limitedText keeps the beginning of what is written.
+// limitedText keeps the first limit bytes that are written to it.
 type limitedText struct {
 	strings.Builder
 	limit int // bytes
@@ -211,7 +212,7 @@ func (l *limitedText) Write(p []byte) (int, error) {
 
 var templatePlace = regexp.MustCompile(`^template: [a-z_]+:(\d+)(?::\d+)?: (?:executing "[a-z_]+" at )?`)
 
-// templateError returns an error of the package text/template in the words of this one.
+// templateError returns an error of package text/template without the names of types in this package.
 func templateError(name string, err error) error {
 	text := templatePlace.ReplaceAllString(err.Error(), "line $1: ")
 	text = strings.NewReplacer(" in type alert.TemplateMessage", " of a message", " in type alert.TemplateAlert",
@@ -219,7 +220,8 @@ func templateError(name string, err error) error {
 	return fmt.Errorf("the %s is not valid: %s", name, Shorten(text, 200))
 }
 
-// CheckTemplate adds an error to bad if a template, which is not too long, is not valid, or fails for an example.
+// CheckTemplate adds an error to bad if a template is not valid, or fails for an example. Other checks limit its
+// length.
 func CheckTemplate(bad *kernel.ValidationError, name, text string) {
 	if text == "" || bad.Has(name) {
 		return
