@@ -11,7 +11,7 @@ const (
 	ActorUser       ActorKind = "user"       // a person who has signed in to the dashboard
 	ActorSubscriber ActorKind = "subscriber" // a subscriber, through the link to the subscription
 	ActorSystem     ActorKind = "system"     // the service itself, or a command on its database
-	ActorLink       ActorKind = "link"       // a person with the link of an alert who is not a member
+	ActorLink       ActorKind = "link"       // a person with the link of a message, who is not a member
 	ActorSlack      ActorKind = "slack"      // a person who presses a button in Slack
 )
 
@@ -23,10 +23,10 @@ const (
 	AuditCreate      AuditAction = "create"
 	AuditUpdate      AuditAction = "update"
 	AuditDelete      AuditAction = "delete"
-	AuditRotate      AuditAction = "rotate"      // a ping token, the secret of a subscriber's webhook, or a password
+	AuditRotate      AuditAction = "rotate"      // a ping token or key, the secret of a subscriber's webhook, or a password
 	AuditRevoke      AuditAction = "revoke"      // an API token
 	AuditRetry       AuditAction = "retry"       // a delivery
-	AuditConfirm     AuditAction = "confirm"     // a subscription
+	AuditConfirm     AuditAction = "confirm"     // a subscription, or the address of an alert channel
 	AuditResume      AuditAction = "resume"      // a suspended subscription
 	AuditTest        AuditAction = "test"        // a subscriber was sent a test message
 	AuditExport      AuditAction = "export"      // the subscribers of a page, or a backup of the database
@@ -244,7 +244,7 @@ const (
 	CheckOK     CheckStatus = "ok"
 	CheckSlow   CheckStatus = "slow"   // good, but slower than CheckSpec.SlowAfter
 	CheckFailed CheckStatus = "failed" // the target does not work as expected
-	// the network of the replica did not work, so the result says nothing about the target
+	// the replica itself caused the failure, such as by its network, so the result says nothing about the target
 	CheckUnknown CheckStatus = "unknown"
 )
 
@@ -307,7 +307,7 @@ const (
 	MonitorLate MonitorState = "late"
 )
 
-// MonitorType is how a monitor finds out whether its target works.
+// MonitorType is the type of a monitor: MonitorHeartbeat, or the type of a check.
 type MonitorType string
 
 // The values of MonitorType.
@@ -386,7 +386,7 @@ const (
 	DeliveryPending    DeliveryState = "pending"    // waiting to be sent, or to be retried
 	DeliverySending    DeliveryState = "sending"    // claimed by a replica until the lease ends
 	DeliverySent       DeliveryState = "sent"       // accepted by the receiver
-	DeliverySuperseded DeliveryState = "superseded" // merged into a later mail; see Delivery.CollapseKey
+	DeliverySuperseded DeliveryState = "superseded" // merged into a later message; see Delivery.CollapseKey
 	DeliveryCancelled  DeliveryState = "cancelled"  // the subscription ended or was suspended
 	DeliveryExpired    DeliveryState = "expired"    // not accepted within DeliveryLifetime
 	DeliveryDead       DeliveryState = "dead"       // rejected permanently

@@ -57,7 +57,7 @@ type Alert struct {
 	ID          string
 	WorkspaceID string
 	Subject
-	Key            string    // id of the outage, the warning or another object; the event that ends the alert has it, too
+	Key            string    // id of the outage, the warning or another object, which the event that ends it has, too
 	OpenedAt       time.Time // when the problem began
 	AcknowledgedAt time.Time // zero: nobody has acknowledged it
 	AcknowledgedBy string    // the kernel.Actor.DisplayName of who acknowledged it

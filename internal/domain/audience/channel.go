@@ -35,11 +35,11 @@ type channelRules struct {
 	// other message is sent to it. Subscriptions of visitors always have to be confirmed.
 	confirmed bool
 
-	// coded means that the subscription is confirmed by a code, which a message has.
+	// coded means that the subscription is confirmed by a code from a message.
 	coded bool
 
-	// gateway means that a server of this installation takes all messages. Targets are addresses of people, and not
-	// URLs.
+	// gateway means that one server of this installation accepts all messages. Targets are then addresses of people,
+	// and not URLs.
 	gateway bool
 
 	// chat means that the target is the URL of a chat's incoming webhook.
@@ -58,8 +58,8 @@ type channelRules struct {
 	// signed means that each subscriber has a secret that signs its messages.
 	signed bool
 
-	// merged means that a message contains everything that is pending for the subscriber, and that notifications of a
-	// flapping monitor are delayed. Otherwise each event is a message of its own, and messages about different
+	// merged means that a message contains everything that is pending for the subscriber, and that notifications about
+	// a flapping monitor are delayed. Otherwise each event is a message of its own, and messages about different
 	// incidents do not wait for one another.
 	merged bool
 
@@ -72,8 +72,8 @@ type channelRules struct {
 	// checkTarget returns the normalised target, or adds an error to bad.
 	checkTarget func(bad *kernel.ValidationError, field, target string) string
 
-	// host returns the destination of a valid target. Limits, and pauses after
-	// failures, apply to all deliveries of a channel to one destination.
+	// host returns the destination of a valid target. Limits, and pauses after failures, apply to all deliveries of a
+	// channel to one destination.
 	host func(target string) string
 }
 
@@ -104,7 +104,7 @@ var channelTable = []channelRules{
 	},
 }
 
-// chatRules returns the row of a chat. It has the messages of mail, because people read both.
+// chatRules returns the row of a chat. Chats get the same merged messages as mail, because people read both.
 func chatRules(channel Channel, name string, hosts ...string) channelRules {
 	return channelRules{
 		channel: channel, name: name, label: name + " incoming-webhook URL", confirmed: true, coded: true, chat: true,
@@ -157,8 +157,8 @@ func (c Channel) Confirmed() bool { r, _ := c.rules(); return r.confirmed }
 // Coded reports whether subscriptions are confirmed by a code from a message.
 func (c Channel) Coded() bool { r, _ := c.rules(); return r.coded }
 
-// Gateway reports whether a server of this installation takes all messages, so that targets are addresses of people,
-// and not URLs.
+// Gateway reports whether one server of this installation accepts all messages, so that targets are addresses of
+// people, and not URLs.
 func (c Channel) Gateway() bool { r, _ := c.rules(); return r.gateway }
 
 // Chat reports whether targets are URLs of a chat's incoming webhooks.

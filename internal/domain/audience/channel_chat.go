@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// chatPaths are the beginnings of the paths of incoming-webhook URLs. At the hosts of a service there is more, which
-// must not be called. Without an entry, everybody can run the service, below any path.
+// chatPaths are the prefixes of the paths of incoming-webhook URLs. A service has other paths at these hosts, which
+// must not be called. Software that everybody can run has no entry: its webhooks can have any path.
 var chatPaths = map[Channel][]string{
 	ChannelSlack:   {"/services/"},
 	ChannelDiscord: {"/api/webhooks/"},
@@ -16,7 +16,7 @@ var chatPaths = map[Channel][]string{
 	ChannelGoogleChat: {"/v1/spaces/"},
 }
 
-// atServicePath reports whether the decoded path of a URL is one of incoming webhooks of the channel's service.
+// atServicePath reports whether the decoded path of a URL is the path of an incoming webhook of the channel's service.
 func (c Channel) atServicePath(decoded string) bool {
 	begins := func(prefix string) bool { return strings.HasPrefix(path.Clean(decoded), prefix) }
 	return chatPaths[c] == nil || slices.ContainsFunc(chatPaths[c], begins)

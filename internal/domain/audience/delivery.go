@@ -17,7 +17,7 @@ const (
 	DeliveryPending    DeliveryState = "pending"    // waiting to be sent, or to be retried
 	DeliverySending    DeliveryState = "sending"    // claimed by a replica until the lease ends
 	DeliverySent       DeliveryState = "sent"       // accepted by the receiver
-	DeliverySuperseded DeliveryState = "superseded" // merged into a later mail; see Delivery.CollapseKey
+	DeliverySuperseded DeliveryState = "superseded" // merged into a later message; see Delivery.CollapseKey
 	DeliveryCancelled  DeliveryState = "cancelled"  // the subscription ended or was suspended
 	DeliveryExpired    DeliveryState = "expired"    // not accepted within DeliveryLifetime
 	DeliveryDead       DeliveryState = "dead"       // rejected permanently
@@ -60,12 +60,12 @@ type Delivery struct {
 	Purpose      DeliveryPurpose
 	Channel      Channel
 
-	// Deliveries with the same ordering key are sent one at a time, in the order of Position. A mail subscriber has one
-	// ordering key; a webhook subscriber has one per incident, maintenance or component.
+	// Deliveries with the same ordering key are sent one at a time, in the order of Position. A subscriber on a merged
+	// channel has one ordering key; any other has one per incident, maintenance, component or monitor.
 	OrderingKey string
 	Position    int64
-	// A later mail supersedes an earlier one with the same collapse key. Mails with the same
-	// digest key are sent as one; "" is none.
+	// On merged channels, a later delivery supersedes an earlier one with the same collapse key, and deliveries with
+	// the same digest key are sent as one message; a DigestKey of "" is none.
 	CollapseKey, DigestKey string
 
 	State         DeliveryState
@@ -75,7 +75,7 @@ type Delivery struct {
 	Attempts      int
 	FencingToken  int64     // increases with each claim
 	LeaseUntil    time.Time // set while State is DeliverySending
-	MergedInto    string    // deliveries superseded by it
+	MergedInto    string    // id of the delivery that superseded it; "": none
 	Reason        string    // why the last attempt failed or the delivery ended, in English
 	CreatedAt     time.Time
 	UpdatedAt     time.Time
@@ -130,8 +130,8 @@ var backOff = []time.Duration{
 	5 * time.Second, 20 * time.Second, time.Minute, 3 * time.Minute, 10 * time.Minute, 30 * time.Minute, time.Hour,
 }
 
-// serverRetry is the delay after each failure of the channel's server. It does not grow: the
-// sender pauses while its server fails, and afterwards everything that waited is due.
+// serverRetry is the delay after each failure of the channel's server. It does not grow: the sender pauses while its
+// server fails, and afterwards all delayed deliveries are due.
 const serverRetry = 5 * time.Second
 
 // ApplyOutcome applies the outcome of an attempt to a claimed delivery. jitter, from 0 to 1,
@@ -176,8 +176,8 @@ type DeliveryPlan struct {
 
 // PlanDeliveries plans the open deliveries with one ordering key, sorted by position. At most one delivery is being
 // sent at a time. The oldest is sent first; the others wait while it is being retried, so a new delivery never causes
-// an attempt before the back-off ends. Mails that share the collapse key or the digest key of the oldest are sent as
-// one: the newest, which includes the others.
+// an attempt before the back-off ends. On a merged channel, deliveries that share the collapse key or the digest key of
+// the oldest are sent as one message: the newest, which includes the others.
 func PlanDeliveries(open []Delivery, now time.Time) DeliveryPlan {
 	plan := DeliveryPlan{Claim: -1}
 	var live []int
@@ -241,8 +241,8 @@ func (d Delivery) sharesMessage(o Delivery) bool {
 	return d.CollapseKey == o.CollapseKey || d.DigestKey != "" && d.DigestKey == o.DigestKey
 }
 
-// DeliveryAhead returns the id of the delivery that is sent before the pending delivery with the given id, or "" if
-// that one is next, held or not found. open are the open deliveries with its ordering key, as for PlanDeliveries.
+// DeliveryAhead returns the id of the delivery that is sent before the pending delivery with the given id, or "" if the
+// pending one is next, held or not found. open are the open deliveries with its ordering key, as for PlanDeliveries.
 func DeliveryAhead(open []Delivery, id string, now time.Time) string {
 	i := slices.IndexFunc(open, func(d Delivery) bool { return d.ID == id })
 	if i < 0 || open[i].State != DeliveryPending || open[i].HeldUntil.After(now) {
@@ -299,8 +299,8 @@ func NotificationTime(earlier []time.Time, happened time.Time) time.Time {
 	return latest.Add(throttleInterval)
 }
 
-// DigestWait is how long a mail waits for others with its digest key, and how long the mail about
-// a resolved incident waits for a final update.
+// DigestWait is how long a message waits for others with its digest key, and how long the message about a resolved
+// incident waits for a final update.
 const DigestWait = 3 * time.Second
 
 // MonitorCollapseKey returns the collapse key of a monitor's notifications.

@@ -32,7 +32,7 @@ type Event struct {
 	CreatedAt time.Time
 }
 
-// AwaitsUpdate reports whether the event resolves an incident without an update. Its mail waits
+// AwaitsUpdate reports whether the event resolves an incident without an update. On merged channels its message waits
 // for DigestWait, because an explanation may follow.
 func (e Event) AwaitsUpdate() bool {
 	return e.Kind == statuspage.EventIncidentResolved && e.UpdateID == ""

@@ -39,7 +39,7 @@ type Subscriber struct {
 	PageID  string
 	Channel Channel
 	Target  string // normalized e-mail address, phone number or URL, or what is shown of it: see Channel.Shown
-	// where messages go: all of what Target shows. Only a Notification has it; "": it cannot be read
+	// the whole address of the target, to which messages go. Only a Notification has it; "": it cannot be decrypted
 	Address        string
 	TargetKey      string   // identifies the target if Target does not show all of it; otherwise ""
 	Key            string   // secret of the links that show, change and end the subscription
@@ -64,7 +64,7 @@ type Subscriber struct {
 	// CreatedAt. Both are "" for other subscribers.
 	Consent, ConsentBy string
 
-	IncidentID string // the only incident of whose end it is notified; "": it is notified of all that it chose
+	IncidentID string // the incident whose end is the only event it is notified of; "": no such limit
 
 	Warnings        bool // notified of the warnings of monitors; false unless AddedByOperator
 	AddedByOperator bool // and not by a visitor of the page; events of private pages may be sent to the target
@@ -163,7 +163,7 @@ type NewSubscriber struct {
 	Components []string // empty: the whole page
 	Confirmed  bool     // the caller has obtained consent; webhooks that an operator adds need none
 	Warnings   bool     // asks for the warnings of monitors
-	IncidentID string   // of a browser: the incident of whose end it is notified
+	IncidentID string   // of a browser: the incident whose end it is notified of
 }
 
 // Check returns n with its target normalized, or a *ValidationError with every invalid field.
@@ -212,8 +212,8 @@ func (s *Subscriber) Choose(components []string) error {
 // of monitors.
 func (s Subscriber) CanAskForWarnings() bool { return s.AddedByOperator && s.Channel.Warnings() }
 
-// CheckSignUp is Check for a subscriber that a visitor adds, who cannot ask for warnings. A URL must have https, a
-// public host name and the default port. The URL of a chat must have a host of its service.
+// CheckSignUp is Check for a subscriber that a visitor adds, and ignores Warnings. A URL must have https, a public host
+// name and the default port. The URL of a chat must have a host and a path of its service.
 func (n NewSubscriber) CheckSignUp() (NewSubscriber, error) {
 	n.Warnings = false
 	n, err := n.Check()
@@ -268,9 +268,9 @@ func ValidSubscriberKey(key string) bool {
 	return len(key) == kernel.PingTokenLength && kernel.IsPingToken(key) && !strings.Contains(key, "-")
 }
 
-// Wants reports whether s is notified of events of this kind that concern these components; no components means the
-// whole page, and of a warning that its monitor has no component. The store restates this rule in SQL; a test compares
-// both.
+// Wants reports whether s is notified of events of this kind that concern these components. Without components, an
+// event concerns the whole page, and a warning comes from a monitor without a component. The store restates this rule
+// in SQL; a test compares both.
 func (s Subscriber) Wants(kind statuspage.EventKind, components []string) bool {
 	if kind == statuspage.EventComponentStatusChanged && !s.Channel.ComponentChanges() {
 		return false
@@ -284,8 +284,8 @@ func (s Subscriber) Wants(kind statuspage.EventKind, components []string) bool {
 	return slices.ContainsFunc(s.Components, func(id string) bool { return slices.Contains(components, id) })
 }
 
-// AuditObject returns the form of a subscriber in the audit log: everything but the
-// address, which is deleted when the subscription ends.
+// AuditObject returns the form of a subscriber in the audit log: everything but the address, which is deleted when the
+// subscription ends.
 func (s Subscriber) AuditObject() kernel.AuditObject {
 	components := append([]string{}, s.Components...)
 	slices.Sort(components)

@@ -13,10 +13,10 @@ const (
 	MaxCodeAttempts = 10               // wrong codes, after which a new one has to be requested
 )
 
-// codeAlphabet has no characters that look like others, and no vowels, so that no code is a word.
+// codeAlphabet omits 0, O, 1 and I, which are easily confused, and all vowels, so that no code is a word.
 const codeAlphabet = "BCDFGHJKLMNPQRSTVWXZ23456789"
 
-const codeLength = 8 // of 28 characters: guessed with MaxCodeAttempts once in 38 thousand million times
+const codeLength = 8 // of 28 characters: the chance to guess one with MaxCodeAttempts is 1 in 38 billion
 
 // newCode returns a random code.
 func newCode() string {
@@ -48,9 +48,9 @@ func (s Subscriber) ShownCode() string {
 	return s.Code[:codeLength/2] + "-" + s.Code[codeLength/2:]
 }
 
-// TryCode reports whether a code that somebody typed is the subscription's. It counts wrong codes, and accepts none
-// after MaxCodeAttempts wrong ones or after CodeLifetime. The code stays valid after a confirmation, so that a form can
-// be sent twice.
+// TryCode reports whether a code that somebody typed is the subscription's code. It counts wrong codes, and accepts
+// none after MaxCodeAttempts wrong ones or from CodeUntil on. The code stays valid after a confirmation, so that a form
+// can be sent twice.
 func (s *Subscriber) TryCode(typed string, now time.Time) bool {
 	if s.Code == "" || !now.Before(s.CodeUntil) || s.CodeAttempts >= MaxCodeAttempts {
 		return false

@@ -168,7 +168,7 @@ func delimiterOf(text string) rune {
 	return ','
 }
 
-// readImportLine returns a line from its cells. seen has the addresses of the lines before.
+// readImportLine returns a line from its cells. seen has the addresses of the lines before; a valid line adds its own.
 func readImportLine(in *csv.Reader, row []string, err error, columns importColumns, seen map[string]bool) ImportLine {
 	if malformed := (*csv.ParseError)(nil); errors.As(err, &malformed) {
 		l, reason := ImportLine{Line: malformed.StartLine}, "The quotes of the line do not match."

@@ -30,6 +30,7 @@ func Gap(from, to float64) schedule.ListeningGap {
 	return schedule.ListeningGap{From: At(Seconds(from)), To: At(Seconds(to))}
 }
 
+// Seconds returns a duration of s seconds.
 func Seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
 
 // DrawGaps draws gaps of all lengths, in order and without overlap, from shortly before the Epoch.
@@ -46,6 +47,7 @@ func DrawGaps(t *rapid.T) []schedule.ListeningGap {
 	return gaps
 }
 
+// DrawWait draws a wait that begins at the Epoch, with an interval or a cron schedule.
 func DrawWait(t *rapid.T) schedule.PingWait {
 	wait := schedule.PingWait{
 		Since:    Epoch,
@@ -76,29 +78,30 @@ func TotalGap(gaps []schedule.ListeningGap, since time.Time) (sum time.Duration)
 	return sum
 }
 
-// Row is one rule of the API contract (docs/api.md), or one decision about a case that the contract
-// does not mention. Its name states the rule, so the tests are the list of rules:
+// Row is one rule of the API contract (docs/api.md), or one decision about a case that the contract does not mention.
+// Its name states the rule, so the tests are the list of rules:
 //
-//	go test -v -run '^Test(Contract|Decisions)' . ./internal/surface/api
+//	go test -v -run '^Test(Contract|Decisions)' ./internal/domain/... ./internal/worker/ping
 type Row struct {
 	Name string
 	Test func(*testing.T)
 }
 
+// RunRows runs each row as a subtest.
 func RunRows(t *testing.T, rows []Row) {
 	for _, r := range rows {
 		t.Run(r.Name, r.Test)
 	}
 }
 
-// Instants for the rows.
+// Instants of the rows, a minute apart.
 var (
 	T0 = At(0)
 	T1 = At(time.Minute)
 	T2 = At(2 * time.Minute)
 )
 
-// ChangeIncident applies a valid change to an incident, and reports whether that resolved it.
+// ChangeIncident applies a valid change to an incident, and reports whether the change resolved it.
 func ChangeIncident(i *statuspage.Incident, now time.Time, change func(*statuspage.Incident)) bool {
 	before := *i
 	_, err := i.Change(func(i *statuspage.Incident) error {
@@ -148,7 +151,7 @@ func MonitorRefusal(change monitor.MonitorChange) error {
 	return err
 }
 
-// ChangeMonitor changes a monitor.
+// ChangeMonitor changes a monitor. An error fails the test.
 func ChangeMonitor(t *testing.T, m *monitor.Monitor, by monitor.MonitorChange, now time.Time) {
 	t.Helper()
 	if err := resource.ChangeMonitor(m, by, now); err != nil {
@@ -173,7 +176,7 @@ func SetSecrets(c *monitor.MonitorConfig, given map[string]json.RawMessage) {
 	c.Check.SecretFields = slices.Sorted(slices.Values(c.Check.SecretFields))
 }
 
-// ComponentWith returns a component with a baseline and causes, last changed at t0.
+// ComponentWith returns a component with a baseline and causes, last changed at T0.
 func ComponentWith(baseline kernel.Status, causes ...kernel.Status) statuspage.Component {
 	c := statuspage.Component{ID: "comp_1", Baseline: baseline, UpdatedAt: T0}
 	for i, status := range causes {
@@ -195,7 +198,7 @@ func NewPage(v statuspage.Page) (p statuspage.Page, err error) {
 	return p, resource.Page.Create(&p, resource.Page.From(v), T0)
 }
 
-// Opened returns an incident that was created at t0.
+// Opened returns an incident that was created at T0.
 func Opened(i statuspage.Incident, message ...string) statuspage.Incident {
 	i.ID, i.PageID, i.Title = "id", "page_1", "Checkout is slow"
 	i.Open(statuspage.IncidentUpdate{ID: "upd_1", Message: strings.Join(message, "")}, T0)
@@ -212,4 +215,5 @@ func IncidentRefusal(change func(*statuspage.Incident)) error {
 	return err
 }
 
+// OutageID returns the id of the i-th outage, from 0.
 func OutageID(i int) string { return "out_" + string(rune('a'+i)) }

@@ -9,7 +9,7 @@ const (
 	ActorUser       ActorKind = "user"       // a person who has signed in to the dashboard
 	ActorSubscriber ActorKind = "subscriber" // a subscriber, through the link to the subscription
 	ActorSystem     ActorKind = "system"     // the service itself, or a command on its database
-	ActorLink       ActorKind = "link"       // a person with the link of an alert who is not a member
+	ActorLink       ActorKind = "link"       // a person with the link of a message, who is not a member
 	ActorSlack      ActorKind = "slack"      // a person who presses a button in Slack
 )
 
@@ -21,8 +21,8 @@ var ActorKinds = []ActorKind{ActorToken, ActorUser, ActorSubscriber, ActorSystem
 type Actor struct {
 	Kind ActorKind
 	ID   string // of the token, the user or the subscriber; "" for the others
-	// of the token, the user or the command; what a person with a link typed, or of their account, or the name that
-	// Slack gives, or ""; "" for a subscriber
+	// of the token, the user, the command or the part of the service. For ActorLink, the name that the person typed,
+	// the name of their account, their e-mail address, or "". For ActorSlack, the name in Slack. For a subscriber, "".
 	Name        string
 	WorkspaceID string // "": no workspace, so the actor cannot change any object
 	Scope       Scope  // "" unless Kind is ActorToken

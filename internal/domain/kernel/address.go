@@ -15,11 +15,11 @@ const (
 	MaxURLLength   = 2_000
 )
 
-// CheckEmail returns an e-mail address in lower case and without surrounding space. It
-// accepts only a bare address of printable ASCII at a domain name, so that an address
-// cannot contain a header field or a second recipient, or name a host by its IP address.
+// CheckEmail returns an e-mail address in lower case and without surrounding space, or adds an error to bad. It accepts
+// only a bare address of printable ASCII at a domain name, so that an address cannot contain a header field or a second
+// recipient, or name a host by its IP address. A domain name in another script is converted to ASCII.
 func CheckEmail(bad *ValidationError, field, address string) string {
-	// what has no ASCII form is refused below
+	// an address without an ASCII form is refused below
 	address, _ = hostname.InAddress(strings.ToLower(strings.TrimSpace(address)))
 	if address == "" {
 		bad.Add(field, Required)
@@ -37,8 +37,8 @@ func CheckEmail(bad *ValidationError, field, address string) string {
 	return address
 }
 
-// CheckURL returns an http or https URL with scheme and host in lower case, and without
-// the default port and the fragment.
+// CheckURL returns an http or https URL with scheme and host in lower case and ASCII, and without the default port and
+// the fragment, or adds an error to bad.
 func CheckURL(bad *ValidationError, field, address string) string {
 	address = strings.TrimSpace(address)
 	if address == "" {
@@ -49,7 +49,7 @@ func CheckURL(bad *ValidationError, field, address string) string {
 		bad.Add(field, "must begin with https:// or http://, such as https://www.example.com")
 		return ""
 	}
-	address, _ = hostname.InURL(address) // what has no ASCII form is refused below
+	address, _ = hostname.InURL(address) // a URL without an ASCII form is refused below
 	u, err := url.Parse(address)
 	if err != nil || len(address) > MaxURLLength || u.Opaque != "" || u.Host == "" ||
 		strings.ContainsFunc(address, func(r rune) bool { return r <= ' ' || r >= 0x7f }) {

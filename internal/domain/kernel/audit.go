@@ -17,10 +17,10 @@ const (
 	AuditCreate  AuditAction = "create"
 	AuditUpdate  AuditAction = "update"
 	AuditDelete  AuditAction = "delete"
-	AuditRotate  AuditAction = "rotate"  // a ping token, the secret of a subscriber's webhook, or a password
+	AuditRotate  AuditAction = "rotate"  // a ping token or key, the secret of a subscriber's webhook, or a password
 	AuditRevoke  AuditAction = "revoke"  // an API token
 	AuditRetry   AuditAction = "retry"   // a delivery
-	AuditConfirm AuditAction = "confirm" // a subscription
+	AuditConfirm AuditAction = "confirm" // a subscription, or the address of an alert channel
 	AuditResume  AuditAction = "resume"  // a suspended subscription
 	AuditTest    AuditAction = "test"    // a subscriber was sent a test message
 	AuditExport  AuditAction = "export"  // the subscribers of a page, or a backup of the database
@@ -86,14 +86,15 @@ type AuditObject struct {
 	// contain no secrets and no addresses of people.
 	Fields map[string]any
 
-	// Unset has the names of fields with defaults that nobody set. Entries of new and deleted objects leave them out.
+	// Unset has the names of fields that have their defaults because nobody set them. Entries of new and deleted
+	// objects omit them.
 	Unset map[string]bool
 
 	// Secrets says which versions of its secrets the object has. An audit entry names the secrets that were changed.
 	Secrets SecretVersions
 }
 
-// Database is the database as an object of the audit log. It is one for all workspaces.
+// Database is the database as an object of the audit log. All workspaces share it.
 type Database struct{}
 
 // AuditObject returns the form of the database in the audit log.

@@ -1,5 +1,5 @@
-// Package kernel has what all books of the domain share: who acts, what is recorded about it, how problems are
-// reported, and the words and forms of ids, times, slugs and statuses.
+// Package kernel has the types that all books of the domain share: actors, the audit log, problems, ids, times, slugs
+// and statuses.
 //
 // The domain is everything that Allswell decides, in types and pure functions: it does no I/O, takes the time as a
 // parameter, and imports only the standard library and two small packages of internal/shared: hostname, and ical for
@@ -21,7 +21,7 @@
 // change becomes an [AuditEntry] in the same transaction. An object that can be changed is [Auditable]; [EntityTag]
 // names its state, and a [Precondition] makes a change depend on it.
 //
-// # What is wrong
+// # Problems
 //
 // Input is checked as a whole. A [ValidationError] has a [Problem] for every invalid field, as data: surfaces choose
 // the words. [ErrBusy] means that nothing was changed, and [ErrUnknownOutcome] that a change may have been committed.

@@ -42,7 +42,7 @@ var (
 type ValidationError struct {
 	Problems []Problem
 
-	SameName string // the id of the object with the same name, if only UniqueName in the input forbids a second one
+	SameName string // id of the object with the same name, if only the unique_name of the request forbids a second one
 }
 
 // Add adds a problem of a field. As in gettext, the code is the English text itself, as a format of package fmt. It is
@@ -113,9 +113,10 @@ func (e *ValidationError) AddMissing(other *ValidationError) {
 	}
 }
 
-// JoinUnread returns what could not be read of an object, and what is invalid in the rest of it, as one
-// *ValidationError. So it does for what is invalid of an object, and what in the rest of it does not agree with what is
-// stored. An error of another type is returned alone.
+// JoinUnread returns both errors as one *ValidationError: unread has the problems of fields that could not be read, and
+// invalid the problems found in the result. Problems of fields that unread names are left out of invalid. It can also
+// join the problems of an object with problems found by comparing it with what is stored. An error of another type is
+// returned alone.
 func JoinUnread(unread, invalid error) error {
 	var all, more *ValidationError
 	switch {

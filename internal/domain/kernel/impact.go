@@ -49,10 +49,10 @@ func (i Impact) Label() string { return impactTable[i.index()].label }
 // Valid reports whether i is one of Impacts.
 func (i Impact) Valid() bool { return slices.Contains(Impacts, i) }
 
-// Status returns the status that a component has during an incident of the impact i, unless somebody says otherwise.
+// Status returns the status that a component has by default during an incident of the impact i.
 func (i Impact) Status() Status { return cmp.Or(impactTable[i.index()].like, StatusOperational) }
 
-// Impact returns the impact of a component's having the status, as far as an impact has one that is like it.
+// Impact returns the impact that has the tone of s, or ImpactNone if there is none.
 func (s Status) Impact() Impact {
 	for _, r := range impactTable {
 		if r.like == s.Canonical() {

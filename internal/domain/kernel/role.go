@@ -5,7 +5,7 @@ import "slices"
 // Role is the permission of a member of a workspace. Each role includes the ones before it.
 type Role string
 
-// The roles. docs/rights.md lists what needs which.
+// The roles. docs/rights.md lists what each role may do.
 const (
 	RoleViewer Role = "viewer"
 	RoleEditor Role = "editor"

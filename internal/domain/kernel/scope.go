@@ -5,7 +5,7 @@ import "slices"
 // Scope is the permission of a token. Each scope includes the ones before it.
 type Scope string
 
-// The scopes. docs/rights.md lists what needs which.
+// The scopes. docs/rights.md lists what each scope allows.
 const (
 	ScopeRead  Scope = "read"
 	ScopeWrite Scope = "write"

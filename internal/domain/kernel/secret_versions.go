@@ -6,7 +6,7 @@ import (
 )
 
 // SecretVersions counts how often each secret of an object was replaced, removed or added after the object was created,
-// by the name of its field. So that can be seen without the secret: in entity tags and in the audit log.
+// by the name of its field. Entity tags and the audit log use it to show such a change without the secret.
 type SecretVersions map[string]int64
 
 // Changed returns the versions after a change of some secrets. The versions of removed secrets stay, so that no version

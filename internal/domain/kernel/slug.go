@@ -86,8 +86,8 @@ func ToASCII(text string) string {
 	}, strings.ToLower(text)))
 }
 
-// FreeSlug returns slug if it is not in taken. Otherwise it appends the lowest number, from 2, with
-// which it is not: api, api-2, api-3.
+// FreeSlug returns slug if it is not in taken. Otherwise it appends the lowest number, from 2, that makes it free: api,
+// api-2, api-3.
 func FreeSlug(slug string, taken []string) string {
 	free := slug
 	for n := 2; slices.Contains(taken, free); n++ {

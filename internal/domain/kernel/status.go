@@ -25,14 +25,14 @@ const (
 // Tests name what is missing.
 type statusRow struct {
 	status    Status
-	aliasOf   Status // "": none; an alias has only a label
-	rank      int    // severity in the rollup; the highest wins
-	label     string // in English
-	banner    string // sentence at the top of a page, in English
-	Downtime  float64
-	impact    Impact // see ImpactOf
-	incidents bool   // an incident can give it to a component
-	outages   bool   // a monitor that is down can give it to its component
+	aliasOf   Status  // "": none; an alias has only a label
+	rank      int     // severity in the rollup; the highest wins
+	label     string  // in English
+	banner    string  // sentence at the top of a page, in English
+	Downtime  float64 // share of the time in it that counts as downtime, from 0 to 1
+	impact    Impact  // see ImpactOf
+	incidents bool    // an incident can give it to a component
+	outages   bool    // a monitor that is down can give it to its component
 	like      StatuspageStatus
 	tone      Tone
 }
@@ -141,7 +141,7 @@ var StatusTable = [...]statusRow{
 	},
 }
 
-// StatusIndex holds the rows of StatusTable by status.
+// StatusIndex maps each status to the index of its row in StatusTable.
 var StatusIndex = func() map[Status]int {
 	index := make(map[Status]int, len(StatusTable))
 	for i, r := range StatusTable {
@@ -250,8 +250,8 @@ func Banner(status Status) string {
 	return r.banner
 }
 
-// ImpactOf returns the impact of an incident that a monitor with the down status s opens. The command line uses it for
-// incidents with components that are opened without an impact; the API uses ImpactNone.
+// ImpactOf returns the impact of an incident whose worst component has the status s. Monitors that go down, and people
+// who open an incident without an impact, give the incident this impact.
 func ImpactOf(s Status) Impact {
 	r, _ := s.row()
 	return r.impact

@@ -64,7 +64,8 @@ func CheckText(bad *ValidationError, field, text string, maxLength int) {
 	}
 }
 
-// CheckLine is CheckText for names, which stand within other text: it does not accept what OneLine removes.
+// CheckLine is CheckText for names, which are shown within other text: it also rejects the characters that OneLine
+// removes.
 func CheckLine(bad *ValidationError, field, text string, maxLength int) {
 	CheckText(bad, field, text, maxLength)
 	if !bad.Has(field) && strings.ContainsFunc(text, disruptsText) {
@@ -72,7 +73,7 @@ func CheckLine(bad *ValidationError, field, text string, maxLength int) {
 	}
 }
 
-// CheckLines is CheckLength for comments, which may have line breaks and tabs: it does not accept the other characters
+// CheckLines is CheckLength for comments, which may have line breaks and tabs: it also rejects the other characters
 // that OneLine removes.
 func CheckLines(bad *ValidationError, field, text string, maxLength int) {
 	CheckLength(bad, field, text, maxLength)
@@ -97,9 +98,9 @@ func OneLine(text string) string {
 	return text
 }
 
-// disruptsText reports whether r changes how the text around it is shown: it breaks the line, or turns the direction of
-// what follows; or whether it is a noncharacter, such as U+FFFE, which XML and other formats forbid. The zero-width
-// characters U+200B, U+200C and U+200D do not disturb, because names in Khmer, Thai and Persian need them.
+// disruptsText reports whether r breaks the line, changes the direction of the text after it, or is a noncharacter,
+// such as U+FFFE, which XML and other formats forbid. It accepts the zero-width characters U+200B, U+200C and U+200D,
+// because names in Khmer, Thai and Persian need them.
 func disruptsText(r rune) bool {
 	return unicode.In(r, unicode.Cc, unicode.Zl, unicode.Zp, unicode.Bidi_Control, unicode.Noncharacter_Code_Point)
 }

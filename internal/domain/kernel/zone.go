@@ -11,7 +11,7 @@ import (
 // maxZoneLength is the maximum length of the name of a time zone. The longest one in the database has 32 characters.
 const maxZoneLength = 64
 
-// zones are the zones that were loaded, by name. There are only as many as the zone database has.
+// zones caches loaded zones by name. Its size is limited by the number of names in the zone database.
 var zones sync.Map
 
 // LoadZone returns the time zone with the name, such as Europe/Berlin. It is time.LoadLocation, which reads a file each

@@ -9,7 +9,7 @@ import (
 	"github.com/allswell/allswell/internal/domain/kernel"
 )
 
-// MonitorType is how a monitor finds out whether its target works.
+// MonitorType is the type of a monitor: MonitorHeartbeat, or the type of a check.
 type MonitorType string
 
 // MonitorHeartbeat is the type of monitors that expect pings. The service checks the targets of all other types itself;
@@ -57,7 +57,7 @@ const (
 	CheckOK     CheckStatus = "ok"
 	CheckSlow   CheckStatus = "slow"   // good, but slower than CheckSpec.SlowAfter
 	CheckFailed CheckStatus = "failed" // the target does not work as expected
-	// the network of the replica did not work, so the result says nothing about the target
+	// the replica itself caused the failure, such as by its network, so the result says nothing about the target
 	CheckUnknown CheckStatus = "unknown"
 )
 
@@ -77,7 +77,7 @@ type CheckPhases struct {
 type CheckResult struct {
 	MonitorID string
 	Version   int64     // of the configuration that was checked; results of an older one are dropped
-	Replica   string    // that checked
+	Replica   string    // id of the replica that checked
 	DueAt     time.Time // when the check, or the recheck after a failure, was due
 	StartedAt time.Time // when it began, by the database's clock
 	Status    CheckStatus

@@ -10,7 +10,7 @@ import (
 )
 
 // checkSentences returns the sentences that explain the state of an enabled check: see Explanation.Sentences. clock
-// writes instants.
+// formats times.
 func (e Explanation) checkSentences(clock func(time.Time) string) (all []string) {
 	say := func(format string, args ...any) { all = append(all, fmt.Sprintf(format, args...)) }
 	s := e.Check
@@ -62,13 +62,13 @@ func (e Explanation) checkSentences(clock func(time.Time) string) (all []string)
 	switch {
 	case e.DueAt.After(e.AsOf):
 		say("The next check is at %s.", clock(e.DueAt))
-	case !e.DueAt.IsZero() && !s.Late: // that has been said
+	case !e.DueAt.IsZero() && !s.Late: // otherwise, a sentence above says so
 		say("The next check has been overdue since %s.", clock(e.DueAt))
 	}
 	return append(all, e.warningSentences()...)
 }
 
-// MaxShownGaps is how many checking gaps LastCheckingGaps returns.
+// MaxShownGaps is the maximum number of checking gaps that LastCheckingGaps returns.
 const MaxShownGaps = 10
 
 // GapCause is why a monitor had no result that counts.
@@ -83,11 +83,12 @@ const (
 // GapCauses lists all causes.
 var GapCauses = []GapCause{GapUnknownResults, GapLateChecks}
 
-// CheckingGap is a time in which all results of a monitor's checks were unknown, or there were none.
+// CheckingGap is a time during which a monitor had no result that counts: all its results were unknown, or its checks
+// were late.
 type CheckingGap struct {
 	schedule.ListeningGap
 	Open  bool     // it has not ended
-	Cause GapCause // at its end; "": it was saved without
+	Cause GapCause // as of its end; "": a former version saved the gap without it
 }
 
 // Text describes the cause, such as "the checks were late". It is "" if the cause was not saved.
@@ -109,7 +110,7 @@ func (e Explanation) LastCheckingGaps() []CheckingGap {
 	return all
 }
 
-// UncheckedTimes returns when the checking gaps were.
+// UncheckedTimes returns the times of the checking gaps.
 func (e Explanation) UncheckedTimes() (all []schedule.ListeningGap) {
 	for _, gap := range e.CheckingGaps {
 		all = append(all, gap.ListeningGap)

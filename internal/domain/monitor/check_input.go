@@ -35,7 +35,7 @@ func (m MonitorConfig) addInvalidCheck(before *MonitorConfig, bad *kernel.Valida
 		return
 	}
 	if CheckCheckInterval(bad, interval); bad.Has("interval") {
-		interval = MaxCheckInterval // so that nothing else is wrong
+		interval = MaxCheckInterval // so that it causes no further problems
 	}
 	if !bad.Has("timeout") && c.Timeout >= interval {
 		bad.Add("timeout", "The timeout, %d s, must be shorter than the interval, %d s: give a shorter timeout, too.",
@@ -83,8 +83,8 @@ func (c CheckSpec) changedSecrets(before CheckSpec) (fields []string) {
 	return fields
 }
 
-// SameJSON reports whether two texts are the same JSON, or both missing: what is decrypted is not written as it was
-// given.
+// SameJSON reports whether two texts are the same JSON, or both missing. They may be formatted differently, because
+// decrypted secrets are not formatted as they were given.
 func SameJSON(a, b json.RawMessage) bool {
 	var x, y any
 	return bytes.Equal(a, b) || json.Unmarshal(a, &x) == nil && json.Unmarshal(b, &y) == nil && reflect.DeepEqual(x, y)

@@ -23,21 +23,21 @@ type CheckState struct {
 	Good      int         // consecutive results toward the end of an outage or of SlowSince
 	Slow      int         // consecutive slow results
 	SlowSince time.Time   // since when the component is degraded; zero: it is not
-	// since when no replica could check it, because of its own network or because it is Late; zero: one could
+	// since when the results are unknown, or the check is Late; zero: the last result is known
 	UnknownSince time.Time
 	Late         bool // the next result is overdue: see CheckWait.LateAt
 	Round        CheckRound
 }
 
-// CheckRound has the results of several replicas since the last regular check.
+// CheckRound holds the results of several replicas since the last regular check.
 type CheckRound struct {
 	Failed  []string // locations that found the target failing
-	Unknown []string // replicas whose network did not work
+	Unknown []string // replicas whose results were unknown
 	Counted bool     // the round has counted as a failure
 }
 
-// Healthy reports whether a good result, without a warning, changes nothing. One of a long interval does: it is not
-// kept until the check is late without another one.
+// Healthy reports whether a good result without a warning changes nothing. It is false for a check that ForgetsResults,
+// because its results have to be recorded.
 func (m Monitor) Healthy() bool {
 	s := m.CheckState
 	if m.ForgetsResults() {
@@ -48,7 +48,7 @@ func (m Monitor) Healthy() bool {
 		s.UnknownSince.IsZero() && s.Round.isZero() && len(m.Warned) == 0
 }
 
-// ForgetsResults reports whether the last result of a check may not be kept until the check is late.
+// ForgetsResults reports whether the interval is so long that the last result may be deleted before the check is late.
 func (m MonitorConfig) ForgetsResults() bool {
 	return (1+schedule.LateCheckIntervals)*m.Interval >= CheckResultRetention
 }
@@ -91,15 +91,15 @@ type CheckEffect struct {
 	Verdict   Verdict   // on the warning
 }
 
-// ApplyCheckResult applies a result to a monitor that is checked, of its current configuration.
+// ApplyCheckResult applies a result of the monitor's current configuration.
 //
 // A failure counts once Check.ConfirmFrom locations found one in the same round, or all running locations if there are
-// fewer; locations whose network does not work do not take part. At the failure threshold the monitor is down, and
-// after Check.RecoveryThreshold good results, which may be slow, it is up. As many slow results as the failure
-// threshold make its component degraded, which ends with RecoveryThreshold results that are not slow, or with an
-// outage. During a maintenance of the component only good results count, and while a parent is down failures count but
-// have no effect: afterwards they are counted from zero. An unknown result does not count. With every result, the check
-// is no longer late.
+// fewer; locations whose results are unknown do not take part. At the failure threshold the monitor is down, and after
+// Check.RecoveryThreshold good results, which may be slow, it is up. As many slow results as the failure threshold make
+// its component degraded, which ends with RecoveryThreshold results that are not slow, or with an outage. During a
+// maintenance of the component, failures and slow results do not count. While a parent is down, failures count but have
+// no effect: afterwards they are counted from zero. An unknown result does not count itself. With every result, the
+// check is no longer late.
 func (m *Monitor) ApplyCheckResult(r CheckResult, v CheckView) (e CheckEffect) {
 	s := &m.CheckState
 	switch {
@@ -148,7 +148,7 @@ func (m *Monitor) confirmed(v CheckView) bool {
 	return len(round.Failed) >= min(m.Check.ConfirmFrom, max(len(able), 1))
 }
 
-// open reports whether a replica runs that has not checked in the round, and whose location has not found the target
+// open reports whether a running replica has not checked in the round, at a location that has not found the target
 // failing.
 func (r CheckRound) open(v CheckView) bool {
 	for replica, location := range v.Replicas {
@@ -232,7 +232,8 @@ func addTo(list []string, value string) []string {
 	return append(slices.Clip(list), value)
 }
 
-// MarkLate notes that the check is late since an instant. It has no other effect: a monitor that is down stays down.
+// MarkLate records that the check has been late since an instant. It has no other effect: a monitor that is down stays
+// down.
 func (s *CheckState) MarkLate(since time.Time) {
 	s.Late = true
 	if s.UnknownSince.IsZero() {
@@ -240,8 +241,9 @@ func (s *CheckState) MarkLate(since time.Time) {
 	}
 }
 
-// countFailure counts a failure. Failures while a parent is down are dropped when the parent has recovered. An outage
-// that began before the parent's goes on: visitors would otherwise read of a recovery that was none.
+// countFailure counts a failure. Failures that were counted while a parent was down are dropped once the parent has
+// recovered. It does not touch an outage that began before the parent's: visitors would otherwise read of a recovery
+// that did not happen.
 func (m *Monitor) countFailure() {
 	if m.FailuresSuppressed && !m.ParentDown {
 		m.ConsecutiveFailures = 0
@@ -256,7 +258,7 @@ func (m *MonitorStatus) restartCheck() {
 	m.CheckState = CheckState{}
 }
 
-// SuppressedNote returns the internal note that is added to the incident of a parent while the monitor fails, too.
+// SuppressedNote returns the internal note that is added to the incident of a parent while the monitor fails too.
 // pageID is the page of the incident. If the monitor is on another page, the note does not name it, because members and
 // tokens may be limited to pages.
 func (m MonitorConfig) SuppressedNote(pageID string) string {

@@ -94,7 +94,7 @@ func (r RunConditions) WithDefaults() RunConditions {
 	return r
 }
 
-// Has reports whether a condition is set. There is always a limit for runs.
+// Has reports whether a condition is set. ConditionMaxRuntime and ConditionCertificateExpiry always are.
 func (r RunConditions) Has(c Condition) bool {
 	switch c {
 	case ConditionMinRuntime:
@@ -108,8 +108,8 @@ func (r RunConditions) Has(c Condition) bool {
 	}
 }
 
-// Verdict is which conditions of a monitor a start, an end or a check of a run satisfies and violates. A condition in
-// neither list was not evaluated: it is not set, or signals may have been lost or late.
+// Verdict holds the conditions that a start, an end or a check of a run satisfies and violates. A condition in neither
+// list was not evaluated: it is not set, or signals may have been lost or late.
 type Verdict struct {
 	Satisfied []Condition
 	Violated  []Violation
@@ -166,7 +166,7 @@ type RunStart struct {
 	RunID    string // "": none
 	Repeated bool   // an earlier attempt to report it was rejected, or not acknowledged
 	Open     []Run  // runs that have begun and not ended
-	// when the run began that is MaxPerInterval starts before it, doubtful ones not counted; zero: there are fewer
+	// start of the run that is MaxPerInterval starts before it, without doubtful starts; zero: there are fewer
 	Nth  time.Time
 	Gaps []schedule.ListeningGap // recorded listening gaps, in order and without overlap
 }
@@ -257,8 +257,8 @@ func (m Monitor) overlap(r Run, s RunStart) overlap {
 	return overlaps
 }
 
-// tooOften reports whether the run Nth began within an interval before s, or after the same time of the Cron. Starts
-// are some seconds early or late.
+// tooOften reports whether the run of s.Nth began within an interval before s, or after the same time of the Cron. It
+// allows for starts that are some seconds early or late.
 func (m Monitor) tooOften(s RunStart) bool {
 	if s.Nth.IsZero() || m.SuppressedUntil.After(s.Nth) {
 		return false
@@ -319,8 +319,8 @@ func (m Monitor) EvaluateOverdue(r Run) (v Verdict) {
 	return v
 }
 
-// Recovers reports whether the success of a run ends an outage of its monitor. It does not if the start of the run
-// violated a condition with ActionDown.
+// Recovers reports whether the success of a run ends an outage of its monitor. If the start of the run violated a
+// condition with ActionDown, the success does not.
 func (r Run) Recovers() bool { return !r.Violated }
 
 // Reason returns the reason of the outage that a violation of the condition begins.
@@ -347,7 +347,7 @@ func (r OutageReason) condition() Condition {
 	return ""
 }
 
-// Violated says in English that runs violate the condition, without a full stop.
+// Violated returns an English clause, without a full stop, about a run that violates the condition.
 func (c Condition) Violated() string {
 	switch c {
 	case ConditionMinRuntime:

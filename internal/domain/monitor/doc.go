@@ -1,9 +1,10 @@
-// Package monitor has what is watched: jobs that send pings, and targets that are checked.
+// Package monitor describes jobs that send pings, and targets that are checked.
 //
-// A [Monitor] is a [MonitorConfig], which people set, a [MonitorStatus], which the service keeps, and what is computed
-// when it is loaded. Three functions move it: [MonitorStatus.RecordPing] applies a ping, [Monitor.ApplyTick] a tick of
-// the clock, and [Monitor.ApplyCheckResult] the result of a check. When silence counts is the rule of package schedule;
-// when a failed check counts is told in docs/check-results.md.
+// A [Monitor] consists of a [MonitorConfig], which people set, a [MonitorStatus], which the service keeps, and a
+// [MonitorDerived], which is computed when it is loaded. Three functions change its status: [MonitorStatus.RecordPing]
+// applies a ping, [Monitor.ApplyTick] a tick of the clock, and [Monitor.ApplyCheckResult] the result of a check.
+// Package schedule has the rule for when silence counts, and docs/check-results.md the rule for when a failed check
+// counts.
 //
 // Jobs can also send a [Signal]: that a [Run] starts, has ended or has failed, with its output. A [Condition] that a
 // run violates makes a [Warning] or an outage.

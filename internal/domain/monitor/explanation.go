@@ -42,13 +42,13 @@ type Explanation struct {
 	ExpectedAt   time.Time     // when the ping is due without grace and extensions; zero: nothing is expected
 	Extensions   []Extension   // what moved the deadline, each to a later time
 	DueAt        time.Time     // the deadline, with all extensions; zero: nothing is expected
-	Failures     int           // checks in a row that found the monitor overdue
+	Failures     int           // ticks in a row that found the monitor overdue
 	TakenOver    bool          // the incident was taken over: the monitor's recovery does not resolve it
 	Threshold    int           // failures at which the monitor is down
-	Period       time.Duration // between two checks
-	CountedAt    time.Time     // the last check that found it overdue; zero: none
+	Period       time.Duration // between two ticks
+	CountedAt    time.Time     // the last tick that found it overdue; zero: none
 	PingGaps     []PingGap     // the last ones, oldest first, if requested
-	// the check that marks the monitor down if nothing else happens; zero: it is down, or nothing is expected
+	// the tick that marks the monitor down if nothing else happens; zero: it is down, or nothing is expected
 	DownAt    time.Time
 	Reason    OutageReason // why it is down, if requested; "": it is not
 	DownSince time.Time    // when it went down, if requested
@@ -65,8 +65,8 @@ type Explanation struct {
 	Views         []CheckResult // the last result from each location, in the order of their names, if requested
 }
 
-// Explain returns why the monitor has its state at t.AsOf, with the deadlines of PingWait.Deadline and the checks of
-// Monitor.ApplyTick. t.Instant is ignored. DownAt assumes that every check takes place.
+// Explain returns why the monitor has its state at t.AsOf, with the deadlines of PingWait.Deadline and the ticks of
+// Monitor.ApplyTick. t.Instant is ignored. DownAt assumes that every tick takes place.
 func (m Monitor) Explain(t Tick) Explanation {
 	e := Explanation{
 		State: m.DisplayState(), PausedUntil: m.PausedUntil, AsOf: t.AsOf, LastPingAt: m.LastPingAt,
@@ -106,13 +106,13 @@ func extensions(w schedule.PingWait, gaps []schedule.ListeningGap) (all []Extens
 	return all
 }
 
-// downAt returns the instant of the check that marks the monitor down if no ping and no other change comes before.
+// downAt returns the instant of the tick that marks the monitor down if no ping and no other change comes before.
 func (m Monitor) downAt(t Tick) time.Time {
 	due := m.DueAt(t.Gaps)
 	if due.IsZero() || m.State == MonitorDown {
 		return time.Time{}
 	}
-	// Checks before the deadline find the monitor on time, as the first one here does.
+	// Ticks before the deadline find the monitor on time, as the first one here does.
 	first := kernel.Later(t.AsOf, due).Truncate(t.Period)
 	for i := range MaxFailureThreshold + 2 {
 		t.Instant = first.Add(time.Duration(i) * t.Period)
@@ -177,7 +177,7 @@ func (e Explanation) Sentences(clock func(time.Time) string) (all []string) {
 	return append(all, e.warningSentences()...)
 }
 
-// warningSentences says which conditions the last runs violated.
+// warningSentences returns sentences about the conditions that the last runs violated.
 func (e Explanation) warningSentences() (all []string) {
 	for _, c := range e.Warned {
 		all = append(all, "Warning: "+c.Violated()+".")
@@ -185,7 +185,7 @@ func (e Explanation) warningSentences() (all []string) {
 	return all
 }
 
-// failureSentences says why a monitor is down that was not silent.
+// failureSentences returns sentences about why a monitor is down for a reason other than silence.
 func (e Explanation) failureSentences(clock func(time.Time) string) (all []string) {
 	why := "The job reported a failure at %s, so the monitor went down at once. The next success or ping ends the " +
 		"outage."
@@ -208,7 +208,7 @@ func (e Explanation) failureSentences(clock func(time.Time) string) (all []strin
 	return all
 }
 
-// rule returns what is due after a sign of life.
+// rule names the time after a sign of life at which the next ping is due.
 func (e Explanation) rule() string {
 	switch {
 	case !e.Cron.IsZero():
@@ -247,10 +247,10 @@ func (e Explanation) expectation(clock func(time.Time) string) string {
 		clock(e.LastPingAt), what, clock(e.WaitingSince), due)
 }
 
-// Rhythm returns how often the job pings. ok is false if that is unknown, or a Cron says it.
+// Rhythm returns how often the job pings. ok is false if that is unknown, or if the schedule is a Cron.
 func (e Explanation) Rhythm() (r PingRhythm, ok bool) {
 	if !e.Cron.IsZero() {
-		return r, false // its schedule says it
+		return r, false // the schedule says how often
 	}
 	return Rhythm(e.PingGaps, e.Interval)
 }

@@ -55,7 +55,7 @@ type Monitor struct {
 	ID             string
 	WorkspaceID    string
 	MonitorConfig                        // what people set
-	MonitorStatus                        // what pings, ticks and results have led to
+	MonitorStatus                        // what pings, ticks, results and maintenances determine
 	MonitorDerived                       // what follows from other objects and from settings
 	SecretVersions kernel.SecretVersions // of the ping token, and of the secrets of the check
 	CreatedAt      time.Time
@@ -96,8 +96,8 @@ type MonitorConfig struct {
 	Check CheckSpec // zero: a heartbeat
 }
 
-// MonitorStatus is what pings, ticks, results and maintenances have led to. People do not set it, but changes of the
-// configuration can reset parts of it.
+// MonitorStatus is the part of a monitor that pings, ticks, results and maintenances determine. People do not set it,
+// but changes of the configuration can reset parts of it.
 //
 // A monitor is up until failures in a row reach its threshold, or a run of its job fails. The failures of a heartbeat
 // are ticks that found its ping overdue; the failures of a check are results. A ping makes a heartbeat wait for the
@@ -111,9 +111,9 @@ type MonitorStatus struct {
 	RejectedAt          time.Time   // when the service last rejected a valid ping; zero: never
 	SuppressedUntil     time.Time   // end of the component's maintenance, past or planned; zero: none
 	TickedAt            time.Time   // instant of the last tick that found the monitor overdue
-	RunDueAt            time.Time   // when the first of the runs that have begun must have ended; zero: there is none
+	RunDueAt            time.Time   // the earliest time at which a run in progress must have ended; zero: there is none
 	Warned              []Condition // that the last runs violated, with ActionWarn
-	CheckState          CheckState  // what the results of a check have led to
+	CheckState          CheckState  // what the results of a check determine; zero: a heartbeat
 }
 
 // MonitorDerived is what follows from other objects and from settings: from parents, from gaps, from the threshold of
@@ -195,7 +195,7 @@ func (m MonitorConfig) ScheduleWords() string {
 const MaxDueTimes = 100
 
 // DueTimes returns the next n times at which a ping is due, without the grace. With an interval they are counted from
-// the current wait; if there is none, there are no such times.
+// the current wait; it returns nil if there is none.
 func (m Monitor) DueTimes(now time.Time, n int) (times []time.Time) {
 	wait, ok := m.Wait()
 	if m.Cron.IsZero() {
@@ -224,7 +224,7 @@ func (m *MonitorStatus) RecordPing(now time.Time) (recovered bool) {
 	return recovered
 }
 
-// Tick is one look at all monitors for overdue pings and runs.
+// Tick is one periodic search of all monitors for overdue pings and runs.
 type Tick struct {
 	Instant   time.Time // nominal instant, a multiple of Period
 	AsOf      time.Time // the instant that deadlines are compared with: Instant minus the age of uncommitted pings
@@ -316,7 +316,7 @@ func (m Monitor) DownIncident(silentSince time.Time) (statuspage.Incident, statu
 	})
 }
 
-// newIncident returns the incident of an outage, with the update auto.
+// newIncident returns the incident of an outage, and its first update, with the text of auto.
 func (m MonitorConfig) newIncident(auto statuspage.SystemMessage) (statuspage.Incident, statuspage.IncidentUpdate) {
 	name := []rune(m.Name)
 	if len(name) > kernel.MaxTitleLength-len(downSuffix) {

@@ -12,15 +12,16 @@ import (
 	"github.com/allswell/allswell/internal/domain/schedule"
 )
 
-// MonitorChange changes the configuration of a monitor. The error is a *ValidationError on what could not be read; all
-// else is set. It is applied within the transaction to what is stored, and may be applied more than once.
+// MonitorChange changes the configuration of a monitor. The error is a *ValidationError with the fields that could not
+// be read; the change sets all others. It is applied within the transaction to the stored configuration, and may be
+// applied more than once.
 //
-// It gives a page by its slug, without which there is no component, and a component and a parent by id or slug. The
+// It names the page by its slug, without which there is no component, and a component and a parent by id or slug. The
 // store resolves them.
 type MonitorChange func(*MonitorConfig) error
 
-// MonitorOf returns the change that makes an enabled monitor what v says. Fields that are zero have their defaults or,
-// if Reset keeps them, stay.
+// MonitorOf returns the change that gives an enabled monitor the configuration v. Fields of v that are zero get their
+// defaults, or keep their values if Reset keeps them.
 func MonitorOf(v MonitorConfig) MonitorChange {
 	return func(c *MonitorConfig) error {
 		c.Reset(cmp.Or(v.Type, MonitorHeartbeat))
@@ -51,9 +52,9 @@ func MonitorOf(v MonitorConfig) MonitorChange {
 	}
 }
 
-// Reset gives the configuration the defaults of a type. It keeps the slug, the token and the fields of a check, which
-// have secrets; the end of a pause; and the down status: its default depends on the other monitors of the component, so
-// that repeating a request could change it.
+// Reset gives the configuration the defaults of a type. It keeps the slug, the token, the fields of a check, which have
+// secrets, the end of a pause, and the down status. The default of the down status depends on the other monitors of the
+// component, so repeating a request could change it.
 func (m *MonitorConfig) Reset(t MonitorType) {
 	*m = MonitorConfig{
 		Type: t, Slug: m.Slug, Token: m.Token, Enabled: true, PausedUntil: m.PausedUntil, DownStatus: m.DownStatus,
@@ -104,7 +105,7 @@ func DefaultDownStatus(componentID string, others int) kernel.Status {
 	return kernel.StatusPartialOutage
 }
 
-// Complete sets the defaults that depend on other fields, and puts values into their form.
+// Complete sets the defaults that depend on other fields, and sorts the tags.
 func (m *MonitorConfig) Complete() {
 	m.Tags = SortTags(m.Tags)
 	if m.IsCheck() {
@@ -112,10 +113,9 @@ func (m *MonitorConfig) Complete() {
 	}
 }
 
-// Follow changes the status as follows from a change of the configuration. Enabling a monitor or changing its schedule
-// begins a new wait. A monitor that is disabled is up: its outage ends. A new schedule does not end an outage; only a
-// ping does. If a check is enabled or disabled, or its configuration or a secret changes, its results are counted from
-// zero.
+// Follow updates the status after a change of the configuration. Enabling a monitor or changing its schedule begins a
+// new wait. A monitor that is disabled is up: its outage ends. A new schedule does not end an outage; only a ping does.
+// If a check is enabled or disabled, or its configuration or a secret changes, its results are counted from zero.
 func (m *Monitor) Follow(before Monitor, now time.Time) {
 	if m.Enabled != before.Enabled || m.Interval != before.Interval || m.Cron != before.Cron {
 		m.restartWait(now)

@@ -7,14 +7,14 @@ import (
 	"github.com/allswell/allswell/internal/domain/statuspage"
 )
 
-// MonitorEvent is an event that notifies only members of the workspace, by the rules of the package alert: such as the
-// beginning and the end of an outage. Every outage has both, whether or not its monitor has a page or opens incidents.
-// An event is written in the transaction of the change.
+// MonitorEvent is an event that only members of the workspace are notified of, by the rules of package alert, such as
+// the beginning and the end of an outage. Every outage has both, whether or not its monitor has a page or opens
+// incidents. An event is written in the transaction of the change.
 type MonitorEvent struct {
 	ID          string
 	WorkspaceID string
 	MonitorID   string // "": the event is not about a monitor
-	OutageID    string // of an outage; else the id of the warning or of what the event is about
+	OutageID    string // id of the outage, the warning or the other object that the event is about
 	Kind        statuspage.EventKind
 	Data        MonitorEventData
 	CreatedAt   time.Time
@@ -22,7 +22,7 @@ type MonitorEvent struct {
 
 // MonitorEventData describes the change as of its time.
 type MonitorEventData struct {
-	Name        string       `json:"name"`                  // of the monitor, or of what the event is about
+	Name        string       `json:"name"`                  // of the monitor or the other object of the event
 	SilentSince time.Time    `json:"silent_since,omitzero"` // the last ping before the outage
 	Reason      string       `json:"reason,omitempty"`      // why the outage ended: see OutageEndReason.String
 	Cause       OutageReason `json:"cause,omitempty"`       // why it began

@@ -7,7 +7,7 @@ import (
 	"github.com/allswell/allswell/internal/domain/kernel"
 )
 
-// PingGap is the time between two pings of a monitor that were kept.
+// PingGap is the time between two pings of a monitor, from the pings that are kept: at most one per interval.
 type PingGap struct {
 	PingedAt time.Time     // the later ping
 	Length   time.Duration // since the ping before it
@@ -26,7 +26,7 @@ const (
 	rhythmGaps = 20
 	// minRhythmGaps is how many gaps a rhythm needs at least.
 	minRhythmGaps = 8
-	// maxRhythmSpread is the part of a rhythm that its spread may be: one tenth.
+	// maxRhythmSpread limits the spread of a rhythm to this part of it: one tenth.
 	maxRhythmSpread = 10
 )
 
@@ -52,13 +52,13 @@ func Rhythm(gaps []PingGap, interval time.Duration) (r PingRhythm, ok bool) {
 	}
 	r.Interval = intervalWithRoom(r.Every, r.Spread)
 	r.Every = r.Every.Round(time.Second)
-	// Of a job that pings n times as often, n > 1, the last ping within an interval is kept, which comes after n/(n+1)
-	// of it.
+	// If n > 1 pings fit into the interval, only the last of them is kept. It comes after more than n/(n+1) of the
+	// interval, and so after more than two thirds.
 	r.AtLeast = r.Every > interval*2/3 && r.Every <= interval
 	return r, true
 }
 
-// quantile returns the element of values below which the part q of them lies.
+// quantile returns the q-quantile of values, for q from 0 to 1.
 func quantile(values []time.Duration, q float64) time.Duration {
 	sorted := slices.Sorted(slices.Values(values))
 	return sorted[min(int(q*float64(len(sorted))), len(sorted)-1)]

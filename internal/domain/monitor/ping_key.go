@@ -88,7 +88,7 @@ func IsPingAddress(s string) bool {
 	return bySlug || kernel.IsPingToken(s)
 }
 
-// PageWithPingKey is a page as the audit log records changes of its ping key: without the key.
+// PageWithPingKey is a page with its ping key. The audit log records the access of the key, but not the key.
 type PageWithPingKey struct {
 	statuspage.Page
 	PingKey PingKey

@@ -34,7 +34,7 @@ var HistoryKinds = append([]SignalKind{SignalPing}, SignalKinds...)
 
 // Limits of signals.
 const (
-	MaxSignals         = 1000                // kept of each monitor, with its plain pings, the newest
+	MaxSignals         = 1000                // newest signals and plain pings that are kept of each monitor
 	SignalRetention    = 90 * 24 * time.Hour // for which they are kept by default
 	MaxOutput          = 100_000             // bytes that are kept of the body of a signal, from its end
 	MaxOutputExcerpt   = 1000                // characters of an output in a note or an update, from its end
@@ -109,8 +109,8 @@ const (
 )
 
 // CheckRun returns whether a run is overdue at a tick. A listening gap of at least LongGap may have lost the end of the
-// run, so the result is then RunUnknown. It is also RunUnknown during planned maintenance of the monitor's component,
-// and for a disabled monitor. Shorter gaps extend the time, as they extend PingWait.Deadline.
+// run, so the result is then RunUnknown. It is also RunUnknown if the run began before the end of a maintenance of the
+// monitor's component, and for a disabled monitor. Shorter gaps extend the time, as they extend PingWait.Deadline.
 func (m Monitor) CheckRun(r Run, t Tick) RunResult {
 	if !r.DueAt.Before(t.AsOf) {
 		return RunOnTime
@@ -141,8 +141,8 @@ func (m *Monitor) RecordFailure(now time.Time) (wentDown bool) {
 	return true
 }
 
-// OutputText returns the last limit characters of an output as text, without control characters and colours. Bytes that
-// are not UTF-8 become replacement characters.
+// OutputText returns the last limit characters of an output as text, without control characters and escape sequences
+// for colours. Bytes that are not UTF-8 become replacement characters.
 func OutputText(output []byte, limit int) string {
 	text := strings.ToValidUTF8(string(output), string(utf8.RuneError))
 	text = strings.ReplaceAll(text, "\r\n", "\n")
