@@ -233,7 +233,7 @@ type Visibility string
 const (
 	VisibilityPublic   Visibility = "public"   // everybody
 	VisibilityUnlisted Visibility = "unlisted" // everybody who has its address; not in lists and search engines
-	VisibilityPrivate  Visibility = "private"  // clients with a token of the workspace; for others it does not exist
+	VisibilityPrivate  Visibility = "private"  // clients with a token of the workspace, and visitors by PageAccess
 )
 
 // CheckStatus is the status of a check's result.

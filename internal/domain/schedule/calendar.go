@@ -14,13 +14,13 @@ import (
 // zone of the schedule, unless another one is given; without any it is UTC.
 //
 // An expression is a shorthand (minutely, hourly, daily, weekly, monthly, quarterly, semiannually or yearly), or days
-// of the week, a date and a time, each of which may be left out. Days of the week are a list of names and ranges. A
+// of the week, a date and a time; each of the three may be left out. Days of the week are a list of names and ranges. A
 // date is year-month-day or month-day, and the year is *; ~ before the day counts from the last day of the month. A
 // time is hour:minute:second or hour:minute. A component is * or a list of numbers and ranges (8..18), with repetitions
 // after a slash. All of it has to match.
 //
-// When the clock of the zone changes, times that are skipped are omitted, and of times that are repeated the first
-// ones count, as with systemd.
+// When the clock of the zone changes, skipped times do not fire, and repeated times fire once, the first time, as with
+// systemd.
 func NewCalendar(expression, zone string) Cron {
 	lines := scheduleLines(expression)
 	if len(lines) <= MaxScheduleLines { // zones are read from files
@@ -38,7 +38,8 @@ func (c Cron) EndsInZone() bool {
 	})
 }
 
-// cutZones removes a zone from the ends of expressions. It returns the zone: by default the zone that all of them have.
+// cutZones removes the zone of the schedule from the ends of expressions, and returns it. The zone is the given one; if
+// that is "", the zone that all expressions have, or else UTC.
 func cutZones(lines []string, zone string) string {
 	if zone == "" && len(lines) > 0 {
 		zone, _ = calendarZone(lines[0])
@@ -86,8 +87,8 @@ func parseCalendar(expression string) (clockTimes, error) {
 	return parseCalendarTimes(expression)
 }
 
-// explainZone returns the error of a line of a calendar that could not be parsed: a better one if a zone is still at
-// its end, see cutZones. It reads files.
+// explainZone returns the error of a line of a calendar that could not be parsed. If cutZones has left a zone at its
+// end, the error is about the zone. It reads files.
 func explainZone(line string, lines []string, err error) error {
 	zone, _ := calendarZone(line)
 	if zone == "" {
@@ -250,8 +251,8 @@ func (p calendarPart) parseBackwards(text string) (values uint64, err error) {
 	})
 }
 
-// values parses a list, and joins what spread returns for each of its members: the values from from to to in steps. If
-// to is -1, they go on to the end, and repeats says whether there is a second one.
+// values parses a list. For each of its members it calls spread with the first value, the last value and the step, and
+// joins the results. If to is -1, the values go on to the end, and repeats reports whether there is a second value.
 func (p calendarPart) values(
 	text string, spread func(from, to, step int) (values uint64, repeats bool),
 ) (values uint64, err error) {

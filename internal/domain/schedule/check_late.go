@@ -20,9 +20,9 @@ type CheckWait struct {
 func (w CheckWait) DueAt() time.Time { return w.Since.Add(w.Interval) }
 
 // LateAt returns the instant after which the check is late if there is no result: LateCheckIntervals after DueAt, and
-// so three intervals after the last result. It does not matter whether a replica has claimed the check meanwhile. The
-// time in listening gaps after DueAt does not count, because no replica was running, and the gap has its own event.
-// gaps are in order and without overlap.
+// so three intervals after the last result. Whether a replica has claimed the check meanwhile does not matter. The time
+// in listening gaps after DueAt does not count, because no replica was running, and the gap has its own event. gaps are
+// in order and without overlap.
 func (w CheckWait) LateAt(gaps []ListeningGap) time.Time {
 	due := w.DueAt()
 	late := due.Add(LateCheckIntervals * w.Interval)

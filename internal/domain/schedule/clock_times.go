@@ -7,15 +7,14 @@ import (
 	"github.com/allswell/allswell/internal/domain/kernel"
 )
 
-// maxClockChange is the size of a change of a zone's clock from which on it is not treated like the beginning or end of
-// summer time.
+// maxClockChange is the smallest change of a zone's clock that is not treated like the beginning or end of summer time.
 const maxClockChange = 3 * time.Hour
 
 // horizon is how many years are searched for the next time of a schedule. 29 February falls on the same day of the week
 // after at most 40 years.
 const horizon = 41
 
-// clockTimes are the times that match an expression, as a clock shows them. A value is a bit.
+// clockTimes are the times of a clock that match an expression. Each value is a bit.
 type clockTimes struct {
 	seconds, minutes, hours, days, months, weekdays uint64
 	lastDays                                        uint64 // of the month in place of days: 1 is the last one
@@ -50,9 +49,9 @@ func (s specialDays) onDay(t time.Time) (day, weekday bool) {
 type changeRule int
 
 const (
-	changeMakesUp  changeRule = iota // skipped times are right after the change, repeated ones are the first time
-	changeDecides                    // times are when the clock shows them
-	changeSkips                      // skipped times are not, repeated ones are the first time
+	changeMakesUp  changeRule = iota // skipped times fire right after the change, repeated times the first time
+	changeDecides                    // times fire whenever the clock shows them
+	changeSkips                      // skipped times do not fire, repeated times fire the first time
 	changeAsRobfig                   // see nextAsRobfig
 )
 

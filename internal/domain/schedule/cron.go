@@ -33,14 +33,15 @@ const MaxCronLength = 255
 // (0 to 7 or sun to sat, 0 and 7 are Sunday). With six fields, the first one is the second. A field is a list of *,
 // numbers and ranges, with steps after a slash; a number with a step begins a range to the end. The days of the month
 // may also have L, the last day, and LW, the last day from Monday to Friday. The days of the week may also have 5L, the
-// last Friday of the month, and mon#2, the second Monday. If neither the third nor the fifth field begins with *, one
-// of them has to match. Macros are @yearly, @annually, @monthly, @weekly, @daily, @midnight and @hourly.
+// last Friday of the month, and mon#2, the second Monday. If neither the day of the month nor the day of the week
+// begins with *, one of the two has to match; otherwise, both. Macros are @yearly, @annually, @monthly, @weekly,
+// @daily, @midnight and @hourly.
 //
 // With six fields, or if the minute or the hour begins with *, skipped times do not fire when the clock changes, and
 // repeated times fire twice. Other times fire once: right after a change that skips them, or the first time. This does
 // not apply to changes of three hours or more.
 //
-// NewCalendar describes calendar expressions.
+// NewCalendar describes calendar expressions, and parseKubernetes what differs if Kubernetes is set.
 type Cron struct {
 	Expression string // one, or several with a newline between them, whose times are combined
 	TimeZone   string // IANA name, such as Europe/Berlin

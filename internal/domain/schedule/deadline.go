@@ -110,7 +110,7 @@ func JoinGaps(gaps []ListeningGap, since time.Time) (spans []ListeningGap) {
 	return spans
 }
 
-// RetryDeadline returns the time by which a ping arrives that failed in a gap and is retried.
+// RetryDeadline returns the latest time at which a ping that failed in a gap arrives by a retry.
 func RetryDeadline(gap ListeningGap) time.Time {
 	return gap.To.Add(min(gap.Len(), LongGap) + time.Second)
 }

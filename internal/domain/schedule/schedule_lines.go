@@ -160,7 +160,7 @@ func (d *dayTimes) lastFrom(t time.Time) time.Time {
 		if to == len(d.minutes) {
 			return time.Date(year, month, date, minute/60, minute%60, second, 0, t.Location())
 		}
-		// In an hour that is repeated, a date says only the first one.
+		// In an hour that is repeated, time.Date would return only the first one.
 		last := t.Add(time.Duration(minute-t.Hour()*60-t.Minute())*time.Minute +
 			time.Duration(second-t.Second())*time.Second)
 		if _, end := t.ZoneBounds(); !end.IsZero() && !last.Before(end) {

@@ -14,9 +14,9 @@ const (
 // AutoIncidentModes lists all valid values.
 var AutoIncidentModes = []AutoIncidents{AutoIncidentsPublish, AutoIncidentsDraft, AutoIncidentsOff}
 
-// EffectiveAutoIncidents returns the setting of an outage: the monitor's setting, or else the
-// page's. The page's AutoIncidentsPublish does not apply to a hidden component, because the title
-// of the incident would name what visitors may not see: the incident is a draft.
+// EffectiveAutoIncidents returns the setting for an outage: the monitor's setting, or else the page's. For a hidden
+// component, the page's AutoIncidentsPublish becomes AutoIncidentsDraft, because the title of the incident would name
+// what visitors may not see.
 func EffectiveAutoIncidents(monitor, page AutoIncidents, hidden bool) AutoIncidents {
 	switch {
 	case monitor != "":

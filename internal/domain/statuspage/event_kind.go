@@ -3,7 +3,7 @@ package statuspage
 // EventKind is the kind of an event.
 type EventKind string
 
-// The kinds of events. E-mail subscribers are not notified of EventComponentStatusChanged.
+// The kinds of events. Of all subscribers, only webhooks are notified of EventComponentStatusChanged.
 const (
 	EventIncidentCreated        EventKind = "incident.created"
 	EventIncidentUpdated        EventKind = "incident.updated" // an update was added
@@ -19,8 +19,8 @@ const (
 	EventMaintenanceCancelled EventKind = "maintenance.cancelled" // deleted before its end
 )
 
-// The kinds of events of warnings. Only webhooks are notified of them that an operator added and that ask for
-// warnings: see Subscriber.Warnings.
+// The kinds of events of warnings. Only webhooks that an operator added and that ask for warnings are notified of them:
+// see Subscriber.Warnings.
 const (
 	EventMonitorWarning      EventKind = "monitor.warning"
 	EventMonitorWarningEnded EventKind = "monitor.warning_ended"

@@ -19,8 +19,8 @@ type StatusChange struct {
 	Status kernel.Status
 }
 
-// StatusDurations is the time spent in each status. Aliases count as the status that they stand for. Time whose status
-// is not known counts as StatusUnknown; time before the component existed does not count.
+// StatusDurations is the time spent in each status. An alias counts as its canonical status. Time whose status is not
+// known counts as StatusUnknown; time before the component existed does not count.
 type StatusDurations [len(kernel.StatusTable)]time.Duration
 
 // DurationsOf returns the given durations.
@@ -80,7 +80,7 @@ func (d StatusDurations) Uptime() (share float64, ok bool) {
 	return 1 - down/float64(known), true
 }
 
-// UptimeDecimals is the number of decimals of every uptime in percent that people read. 100 has none.
+// UptimeDecimals is the number of decimals of uptimes in percent in texts. 100 is written without decimals.
 const UptimeDecimals = 2
 
 // UptimePercent returns share in percent, rounded down to the given number of decimals. It is 100 only if share is 1.

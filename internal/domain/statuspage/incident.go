@@ -70,7 +70,7 @@ type Incident struct {
 	State      IncidentState
 	Resolved   bool
 	ResolvedAt time.Time // zero: not resolved
-	CreatedAt  time.Time // its beginning
+	CreatedAt  time.Time // when it began
 	UpdatedAt  time.Time
 
 	TakenOver  bool   // people have taken it over: the recovery of the monitor that opened it does not resolve it
@@ -115,7 +115,7 @@ type IncidentUpdate struct {
 	Affected   []AffectedChange
 	System     SystemMessage // the form of Message if the service wrote it
 	Truncated  bool          // Message is only the beginning and Affected is not loaded; see store.LoadPage
-	Silent     bool          // nobody was notified of it
+	Silent     bool          // no subscriber was notified of it
 	CreatedAt  time.Time
 	EditedAt   time.Time // of the last change of Message; zero: never
 }

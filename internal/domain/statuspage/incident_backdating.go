@@ -10,8 +10,8 @@ import (
 // MaxBackdating is the maximum age of the beginning of an incident that is recorded later.
 const MaxBackdating = 365 * 24 * time.Hour
 
-// checkSpan checks that a new incident has a beginning if it has an end, that it does not end before, and that its
-// state fits.
+// checkSpan checks the beginning and the end of a new incident: an end needs a beginning that is not after it, and the
+// state IncidentResolved or none.
 func (i Incident) checkSpan(bad *kernel.ValidationError) {
 	switch {
 	case i.ResolvedAt.IsZero():
@@ -43,8 +43,8 @@ func (i Incident) CheckTimes(now time.Time) error {
 	return bad.Err()
 }
 
-// backdate sets the times of an incident that is recorded later than it began; zero: it is not. A zero end means that
-// it is not over.
+// backdate sets the times of an incident that began before it was recorded. A zero began means that it did not; a zero
+// end means that it is not over.
 func (i *Incident) backdate(began, end, now time.Time) {
 	if began.IsZero() || began.After(now) {
 		return
@@ -55,8 +55,8 @@ func (i *Incident) backdate(began, end, now time.Time) {
 	}
 }
 
-// addOpening adds the first update, at the beginning of the incident. An incident that was over when it was recorded
-// was not resolved by it.
+// addOpening adds the first update, at the beginning of the incident. If the incident was already over when it was
+// recorded, the update still shows it as unresolved.
 func (i *Incident) addOpening(first IncidentUpdate, now time.Time) {
 	then := *i
 	if i.Resolved && i.CreatedAt.Before(i.ResolvedAt) {
@@ -68,8 +68,8 @@ func (i *Incident) addOpening(first IncidentUpdate, now time.Time) {
 	i.Updates, i.UpdatedAt = append(i.Updates, first), now
 }
 
-// checkAt adds that an update cannot be added at a time; zero: now. newest is the newest update of the incident, or
-// nil.
+// checkAt adds an error to bad if an update cannot be added at a time; a zero at means now. newest is the newest update
+// of the incident, or nil.
 func (i Incident) checkAt(at time.Time, newest *IncidentUpdate, now time.Time, bad *kernel.ValidationError) {
 	switch {
 	case at.IsZero():
@@ -96,8 +96,8 @@ func (i Incident) stateBeforeEnd(change IncidentChange, newest *IncidentUpdate) 
 	return IncidentInvestigating
 }
 
-// Worsen returns the changes of a component's status, oldest first, corrected for a time in which the component had at
-// least the status s, which nobody had noticed. Before the first change nothing is known.
+// Worsen returns the changes of a component's status, oldest first, corrected for a period that nobody had noticed:
+// from from to to, the component had at least the status s. Before the first change nothing is known.
 func Worsen(changes []StatusChange, from, to time.Time, s kernel.Status) []StatusChange {
 	var out []StatusChange
 	add := func(at time.Time, status kernel.Status) {

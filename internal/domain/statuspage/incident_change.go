@@ -9,8 +9,8 @@ import (
 	"github.com/allswell/allswell/internal/domain/kernel"
 )
 
-// CheckNew returns a *ValidationError with every invalid field of a new incident and of its first update. The caller
-// has set the title and whatever else is known. The store checks that the components exist, and CheckTimes the times.
+// CheckNew returns a *ValidationError with every invalid field of a new incident and of its first update. The store
+// checks that the components exist, and CheckTimes the times.
 func (i Incident) CheckNew(first IncidentUpdate) error {
 	var bad kernel.ValidationError
 	kernel.CheckText(&bad, "title", i.Title, kernel.MaxTitleLength)
@@ -21,9 +21,9 @@ func (i Incident) CheckNew(first IncidentUpdate) error {
 }
 
 // Open completes a new incident. A missing impact becomes the impact of the worst status of its components, and a
-// missing state becomes IncidentInvestigating. In the state IncidentResolved, it is resolved. CreatedAt and ResolvedAt
-// are zero unless it began, or was over, earlier than now. Without a message, it has no first update; if that is
-// silent, nobody is notified.
+// missing state becomes IncidentInvestigating. In the state IncidentResolved, the incident is resolved. CreatedAt and
+// ResolvedAt are zero unless the incident began, or was over, earlier than now. If first has no message, the incident
+// has no first update. If first is silent, nobody is notified.
 func (i *Incident) Open(first IncidentUpdate, now time.Time) {
 	began, end := i.CreatedAt, i.ResolvedAt
 	i.CreatedAt, i.UpdatedAt, i.ResolvedAt = now, now, time.Time{}
@@ -41,8 +41,9 @@ func (i *Incident) Open(first IncidentUpdate, now time.Time) {
 	}
 }
 
-// IncidentChange changes an incident: nil changes nothing. The error is a *ValidationError on what could not be read;
-// all else is set. It is applied to what is stored, within the transaction, and may run more than once.
+// IncidentChange changes an incident: nil changes nothing. The error is a *ValidationError with the fields that could
+// not be read; the change sets all others. It is applied within the transaction to the stored incident, and may run
+// more than once.
 type IncidentChange func(*Incident) error
 
 // apply applies the change.

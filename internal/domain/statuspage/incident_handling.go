@@ -9,9 +9,9 @@ import (
 // Automatic reports whether an outage opened the incident.
 func (i Incident) Automatic() bool { return i.OutageID != "" }
 
-// TakeOver leaves an automatic incident to people, or gives it back to its monitor, and reports whether that changed
-// it. The recovery of the monitor does not resolve an incident that was taken over. It returns a *ValidationError for
-// the field incident if no monitor opened the incident, or if it is resolved.
+// TakeOver leaves an automatic incident to people if taken is true, or gives it back to its monitor, and reports
+// whether that changed it. The recovery of the monitor does not resolve an incident that was taken over. It returns a
+// *ValidationError for the field incident if no monitor opened the incident, or if it is resolved.
 func (i *Incident) TakeOver(taken bool, now time.Time) (changed bool, err error) {
 	var bad kernel.ValidationError
 	switch {

@@ -14,12 +14,11 @@ import (
 // MaxIncidentTemplates is the maximum number of templates in a workspace.
 const MaxIncidentTemplates = 200
 
-// IncidentTemplate is the beginning of an incident, to be chosen when one is opened. Its title and its message may
-// contain TemplateVariables.
+// IncidentTemplate is a template of incidents. Its title and its message may contain TemplateVariables.
 type IncidentTemplate struct {
 	ID          string
 	WorkspaceID string
-	PageID      string // "": of all pages
+	PageID      string // the page on which it can be used; "": all pages
 	Page        string // slug of the page, or ""
 	Slug        string // unique in the workspace, as the name is
 	Name        string
@@ -36,8 +35,8 @@ var TemplateVariables = []string{"component", "date", "page", "time"}
 
 var templateVariable = regexp.MustCompile(`\{\{\s*([^{}]*?)\s*\}\}`)
 
-// UnknownVariable returns the first variable in a text that is not one of TemplateVariables, as it is written there;
-// "": there is none.
+// UnknownVariable returns the first variable in a text that is not one of TemplateVariables, with its braces; "" if
+// there is none.
 func UnknownVariable(text string) string {
 	for _, found := range templateVariable.FindAllStringSubmatch(text, -1) {
 		if !slices.Contains(TemplateVariables, found[1]) {
@@ -54,9 +53,9 @@ type TemplateValues struct {
 	At         time.Time // in the time zone of the page
 }
 
-// Fill replaces the variables in a text for a field of at most maxLength characters. Unknown ones stay. It ends with
-// the first value that makes the text too long, so that a text of many variables does not fill the memory; the incident
-// is refused then.
+// Fill replaces the variables in a text for a field of at most maxLength characters. Unknown variables stay. It stops
+// after the first value that makes the text too long, so that a text of many variables does not fill the memory; the
+// incident is refused then.
 func (v TemplateValues) Fill(text string, maxLength int) string {
 	values := map[string]string{
 		"component": cmp.Or(strings.Join(v.Components, ", "), v.Page), "date": v.At.Format("2006-01-02"),
@@ -81,7 +80,7 @@ func (v TemplateValues) Fill(text string, maxLength int) string {
 	return filled.String()
 }
 
-// Begin sets what is not given of a new incident and of its first update to what the template has.
+// Begin fills the missing fields of a new incident and of its first update from the template.
 func (t IncidentTemplate) Begin(i *Incident, first *IncidentUpdate, v TemplateValues) {
 	if i.Title == "" {
 		i.Title = v.Fill(t.Title, kernel.MaxTitleLength)

@@ -34,7 +34,7 @@ func (i Incident) Timeline() []IncidentUpdate {
 	return slices.Insert(entries, 0, added)
 }
 
-// SystemMessage returns the message of an incident in the state s that has none by a person.
+// SystemMessage returns the message for an incident in the state s about which no person wrote one.
 func (s IncidentState) SystemMessage() SystemMessage {
 	switch s {
 	case IncidentInvestigating:

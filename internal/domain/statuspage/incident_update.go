@@ -20,7 +20,7 @@ func (u IncidentUpdate) check(bad *kernel.ValidationError) {
 	}
 }
 
-// Edit replaces the text of an update and marks it as edited. The same text changes nothing. What the service wrote
+// Edit replaces the text of an update and marks it as edited. The same text changes nothing. An edited system message
 // becomes the text of a person.
 func (u *IncidentUpdate) Edit(message string, now time.Time) {
 	if message != u.Message {
@@ -29,8 +29,8 @@ func (u *IncidentUpdate) Edit(message string, now time.Time) {
 }
 
 // NotifiedKind returns the kind of event by which subscribers are notified of a change of an incident that is not
-// silent. ok is false if they are not notified: of a draft, and of the end of an incident that they were never notified
-// of. The first event of an incident is EventIncidentCreated, even if the incident was opened silently.
+// silent. ok is false if they are not notified: the incident is a draft, or it was resolved and they were never
+// notified of it. The first event of an incident is EventIncidentCreated, even if the incident was opened silently.
 func (i Incident) NotifiedKind(kind EventKind) (notified EventKind, ok bool) {
 	switch {
 	case i.Draft || !i.Notified && kind == EventIncidentResolved:

@@ -64,7 +64,7 @@ type Maintenance struct {
 	ScheduledUntil time.Time
 	BegunAt        time.Time     // zero: not begun
 	EndedAt        time.Time     // zero: not ended
-	RemindBefore   time.Duration // when subscribers are reminded, before ScheduledFor; 0: never
+	RemindBefore   time.Duration // how long before ScheduledFor subscribers are reminded; 0: never
 	RemindedAt     time.Time     // zero: no reminder was sent or skipped
 	Components     []ComponentName
 	Updates        []MaintenanceUpdate // oldest first, if loaded
@@ -133,7 +133,7 @@ const (
 	TransitionRemind                       // subscribers are reminded
 	TransitionBegin                        // it begins
 	TransitionEnd                          // it ends
-	TransitionMissed                       // it begins and ends in one go, because the service was not running
+	TransitionMissed                       // it begins and ends together, because the service was not running
 )
 
 // Advance applies the next transition that is due at now. Call it until it returns TransitionNone.
@@ -205,8 +205,8 @@ func (m *Maintenance) SetFirstMessage(message *string) {
 	}
 }
 
-// Change applies a change by hand, and what follows from it. A maintenance that begins early is moved to now and keeps
-// its length, unless the change sets its end. The error is the error of the change.
+// Change applies a change by people, and what follows from it. A maintenance that begins early is moved to now and
+// keeps its length, unless the change sets its end. The error is the error of the change.
 func (m *Maintenance) Change(change func(*Maintenance) error, now time.Time) error {
 	before := *m
 	err := change(m)
@@ -228,7 +228,7 @@ func (m *Maintenance) Change(change func(*Maintenance) error, now time.Time) err
 	return err
 }
 
-// setsEnd reports whether a change sets the end of a maintenance, be it to what it is.
+// setsEnd reports whether a change sets the end of a maintenance, even to the present value.
 func setsEnd(change func(*Maintenance) error, m Maintenance) bool {
 	m.ScheduledUntil = time.Time{}
 	return change(&m) == nil && !m.ScheduledUntil.IsZero()

@@ -29,7 +29,7 @@ type Page struct {
 	Icon         string // "": one that shows the status
 	URLs         PageURLs
 
-	AutoIncidents AutoIncidents // of monitors that have no setting of their own
+	AutoIncidents AutoIncidents // for monitors without a setting of their own
 	Visibility    Visibility
 	Access        PageAccess // while the page is private
 	Home          bool       // shown at "/" of the service; at most one page of a workspace
@@ -37,7 +37,7 @@ type Page struct {
 	ResponseTimes bool // pages of components show how long the checks of their monitors took, and which failed
 	// visitors can subscribe webhooks, chats and phones; see docs/decisions/0033-visitors-subscribe.md
 	WebhookSignUps bool
-	SMS            bool // SMS can be sent to subscribers, as the settings say; set by Store.LoadPage
+	SMS            bool // the settings permit SMS to subscribers; set by Store.LoadPage
 
 	Version   int64         // increases with every change of the page's contents
 	Status    kernel.Status // result of Rollup for the page's components
@@ -45,7 +45,7 @@ type Page struct {
 	UpdatedAt time.Time
 }
 
-// PageURLs are the addresses of a page and of its images, where the base URL is known; see Page.SetURLs.
+// PageURLs are the addresses of a page and of its images; see Page.SetURLs.
 type PageURLs struct {
 	Page, Logo, LogoDark, Icon string // "": there is no such image
 }

@@ -37,7 +37,7 @@ func (a PageAccess) Contains(address netip.Addr) bool {
 	return slices.ContainsFunc(a.Networks, func(n netip.Prefix) bool { return n.Contains(address) })
 }
 
-// Equal reports whether both let in the same visitors.
+// Equal reports whether a and b admit the same visitors.
 func (a PageAccess) Equal(b PageAccess) bool {
 	return a.Members == b.Members && a.PasswordHash == b.PasswordHash && a.LinkHash == b.LinkHash &&
 		slices.Equal(a.Networks, b.Networks)

@@ -47,11 +47,12 @@ func CheckCustomCSS(bad *kernel.ValidationError, css string) {
 	}
 }
 
-// NormalizeCSS returns a style sheet with the line ends that HTML parsers make: the policy of previews has its hash.
+// NormalizeCSS returns a style sheet with the line ends that HTML parsers produce, because the Content-Security-Policy
+// of previews has its hash.
 func NormalizeCSS(css string) string { return kernel.LineEnds.Replace(css) }
 
-// cssCode returns a style sheet without its comments and the contents of its strings, and what is left open in it: ""
-// if nothing is.
+// cssCode returns a style sheet without its comments and the contents of its strings. problem says what is not closed
+// in it; "": nothing.
 func cssCode(css string) (code, problem string) {
 	var out strings.Builder
 	var open []byte // the brackets to close

@@ -23,8 +23,8 @@ const (
 // DefaultTimeZone is the time zone of a new page.
 const DefaultTimeZone = "UTC"
 
-// DefaultLanguage returns the language of messages, and for visitors none of whose languages is offered: Language, or
-// the first one that is offered. "" is English.
+// DefaultLanguage returns the language of messages, and of visitors whose languages are not offered: Language if it is
+// offered, or else the first language that is. "" is English.
 func (p Page) DefaultLanguage() string {
 	primary, _, _ := strings.Cut(cmp.Or(strings.ToLower(p.Language), "en"), "-")
 	if len(p.Languages) == 0 || slices.Contains(p.Languages, primary) {
@@ -40,7 +40,7 @@ type Visibility string
 const (
 	VisibilityPublic   Visibility = "public"   // everybody
 	VisibilityUnlisted Visibility = "unlisted" // everybody who has its address; not in lists and search engines
-	VisibilityPrivate  Visibility = "private"  // clients with a token of the workspace; for others it does not exist
+	VisibilityPrivate  Visibility = "private"  // clients with a token of the workspace, and visitors by PageAccess
 )
 
 // Visibilities lists all valid values.
@@ -76,7 +76,7 @@ func CheckFooterLinks(bad *kernel.ValidationError, links []FooterLink) {
 		var label kernel.ValidationError
 		field := fmt.Sprintf("footer_links.%d.label", i)
 		kernel.CheckLine(&label, field, l.Label, MaxFooterLabelLength)
-		for _, p := range label.Problems { // the API says the whole path of a label
+		for _, p := range label.Problems { // the message names the whole path of a label
 			bad.Add(field, "The %s "+p.Code+".", append([]any{kernel.Name(field)}, p.Args...)...)
 		}
 		if !validLink(l.URL) {

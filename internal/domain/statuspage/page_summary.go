@@ -55,7 +55,8 @@ type Block struct {
 	Components []Component
 }
 
-// Day is a calendar day with the resolved incidents and completed maintenances that began on it, newest first.
+// Day is a calendar day with the resolved incidents and completed maintenances that began on it, each list newest
+// first.
 type Day struct {
 	Date         time.Time // midnight
 	Incidents    []Incident

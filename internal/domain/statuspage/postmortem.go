@@ -21,8 +21,9 @@ type Postmortem struct {
 	Omitted bool // Body was not loaded, to limit memory
 }
 
-// PostmortemChange changes the body of a post-mortem, and whether it is published. The error is a *ValidationError on
-// what could not be read; all else is set. It is applied to what is stored, within the transaction.
+// PostmortemChange changes the body of a post-mortem, and whether it is published. The error is a *ValidationError with
+// the fields that could not be read; the change sets all others. It is applied within the transaction to the stored
+// post-mortem.
 type PostmortemChange func(*Postmortem) error
 
 // CheckPostmortem returns a *ValidationError if the body of a post-mortem is blank or too long.

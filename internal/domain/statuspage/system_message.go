@@ -15,7 +15,7 @@ type SystemMessage struct {
 	Since time.Time `json:"since,omitzero"`
 	Due   time.Time `json:"due,omitzero"` // SystemMessagePingMissed: when a ping was due
 	// SystemMessageSilent: the expected time between two pings; SystemMessageRunOverdue: the time that a run may take;
-	// SystemMessageRunTooShort: that it must take
+	// SystemMessageRunTooShort: the time that a run must take
 	Interval time.Duration `json:"interval_ns,omitzero"`
 	// SystemMessagePingsResumed: how long the silence lasted; SystemMessageSucceeded and SystemMessageCheckPassed: the
 	// outage
@@ -65,8 +65,8 @@ var SystemMessageKinds = []SystemMessageKind{
 // systemTimeLayout is the form of times in Text.
 const systemTimeLayout = "2 January 2006, 15:04:05"
 
-// Text returns the message in English, with times in UTC, as it is stored and as the API and webhooks show it. The zero
-// SystemMessage has no text.
+// Text returns the message in English, with times in UTC, in the form that is stored and that the API and webhooks
+// show. The zero SystemMessage has no text.
 func (m SystemMessage) Text() string {
 	switch m.Kind {
 	case SystemMessageSilent:
