@@ -8,7 +8,7 @@ import (
 	"github.com/allswell/allswell/internal/shared/i18n"
 )
 
-// matchFields describe what a rule or a silence is about. They are in one column.
+// matchFields returns the fields that select the alerts of a rule or a silence. They are members of one column.
 func matchFields[T any](column string, of func(*T) *alert.Filter) []*field.Field[T] {
 	return field.Packed(column, field.Within("AlertMatch", "says which alerts a rule or a silence is about",
 		field.Choices("events", func(v *T) *[]alert.Event {

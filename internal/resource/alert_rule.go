@@ -11,7 +11,7 @@ import (
 
 type alertRule = alert.Rule
 
-// AlertRule describes the rules that say who is notified of alerts.
+// AlertRule describes alert rules, which say who is notified of alerts.
 var AlertRule = field.New(field.Resource[alertRule]{
 	Noun: "alert rule", Path: "alert-rules", Object: kernel.ObjectAlertRule,
 	Doc:   "a rule that says who is notified of which alerts",
@@ -74,7 +74,7 @@ var AlertRule = field.New(field.Resource[alertRule]{
 	),
 })
 
-// ruleMatchFields describe what a rule is about. It has an event.
+// ruleMatchFields returns the fields that select the alerts of a rule. Unlike a silence, a rule must name an event.
 func ruleMatchFields() []*field.Field[alertRule] {
 	fields := matchFields("rule", func(r *alertRule) *alert.Filter { return &r.Filter })
 	events := fields[0]
@@ -82,7 +82,7 @@ func ruleMatchFields() []*field.Field[alertRule] {
 	return fields
 }
 
-// targetFields describe who is notified.
+// targetFields returns the fields of a target: whom to notify.
 func targetFields[T any](of func(*T) *alert.Target) []*field.Field[T] {
 	return field.Within("AlertTarget", "is who is notified: channels, and the people on call at that moment",
 		field.References("channel_ids", "channel", func(v *T) *[]string { return &of(v).ChannelIDs }).

@@ -148,7 +148,8 @@ func ConfigureChannel(given map[string]json.RawMessage, replace bool) field.Chan
 	}
 }
 
-// ChannelToTest makes what a channel would be by a change of a stored or an empty one. It need not have a name.
+// ChannelToTest applies a change to a stored or an empty channel, to send a test through the result. A channel without
+// a name gets one.
 func ChannelToTest(c *channel, change field.Change[channel], now time.Time) error {
 	if c.ID != "" {
 		return Channel.Apply(c, named(change), now)
@@ -157,7 +158,7 @@ func ChannelToTest(c *channel, change field.Change[channel], now time.Time) erro
 	return Channel.Create(c, named(change), now)
 }
 
-// named is a change after which a channel has a name: if it has none, the name of its type.
+// named returns a change that also gives a channel without a name the name of its type.
 func named(change field.Change[channel]) field.Change[channel] {
 	return func(c *channel) error {
 		err := change(c)

@@ -58,8 +58,8 @@ var Component = field.New(field.Resource[component]{
 	},
 })
 
-// replaceStatus sets the status by hand, unless it is in effect: a request that repeats what is shown does not make the
-// status of an outage the one that people set.
+// replaceStatus sets the status by hand, unless it is already in effect. A request that repeats the shown status must
+// not turn the status of an outage into the baseline.
 func replaceStatus(c *component, status kernel.Status) {
 	if status != c.Status() {
 		c.SetStatus(status)

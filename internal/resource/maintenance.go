@@ -129,8 +129,8 @@ func MaintenanceRevision(m maintenance) string {
 	return fmt.Sprint(number, "-", strings.Trim(kernel.EntityTag(Maintenance.Audited(m)), `"`))
 }
 
-// maintenanceRules checks that a maintenance does not go back, that what has happened is not changed, and when it
-// begins and ends.
+// maintenanceRules checks that a change does not move a maintenance to an earlier state or change what has already
+// happened, and checks its times.
 func maintenanceRules(m, before *maintenance, now time.Time, bad *kernel.ValidationError) {
 	if before == nil {
 		checkSpan(m, now, bad)
@@ -161,7 +161,8 @@ func maintenanceRules(m, before *maintenance, now time.Time, bad *kernel.Validat
 	}
 }
 
-// checkSpan checks that the time of a maintenance is not in the past, too short, too long or too far ahead.
+// checkSpan checks that a maintenance does not end in the past, is not too short or too long, and does not begin too
+// far ahead.
 func checkSpan(m *maintenance, now time.Time, bad *kernel.ValidationError) {
 	from, until := m.ScheduledFor, m.ScheduledUntil
 	if from.After(now.Add(statuspage.MaxMaintenanceLead)) {

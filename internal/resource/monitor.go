@@ -13,8 +13,8 @@ import (
 	"github.com/allswell/allswell/internal/resource/field"
 )
 
-// Monitor describes monitors. How fields depend on each other is said by monitorByHand, for requests, and by
-// monitor.MonitorConfig.AddInvalid.
+// Monitor describes monitors. monitorByHand, for requests, and monitor.MonitorConfig.AddInvalid have the rules between
+// fields.
 var Monitor = field.New(field.Resource[monitor.Monitor]{
 	Noun: "monitor", Path: "monitors", Unique: true, Object: kernel.ObjectMonitor, ReadHand: monitorByHand,
 	Calls: []string{"create", "get", "put", "change", "delete"},
@@ -266,7 +266,7 @@ func ofHeartbeats(f *field.Field[monitor.Monitor]) *field.Field[monitor.Monitor]
 
 // ofChecks says that only monitors whose targets are checked have a field.
 func ofChecks(f *field.Field[monitor.Monitor]) *field.Field[monitor.Monitor] {
-	// "": the type is wrong, and nothing else
+	// "": the type is wrong, and no other field is to be refused
 	return f.When(func(m *monitor.Monitor) bool { return m.IsCheck() || m.Type == "" }, refuseForType)
 }
 
@@ -274,7 +274,8 @@ func refuseForType(m *monitor.Monitor, name string, bad *kernel.ValidationError)
 	bad.Add(name, "A monitor of the type %s has no %s.", m.Type, kernel.Name(name))
 }
 
-// conditionAction describes the reaction to a run that violates a condition: one that does what words say.
+// conditionAction returns the field of the reaction to a run that violates a condition. words say what such a run does,
+// such as "takes too long".
 func conditionAction(
 	c monitor.Condition, at func(*monitor.Monitor) *monitor.ConditionAction, words, label, hint string,
 ) *field.Field[monitor.Monitor] {
@@ -320,7 +321,7 @@ func ConfigureMonitor(given map[string]json.RawMessage, replace bool) field.Chan
 }
 
 // ResetMonitor gives a monitor the defaults of a type: the described defaults, and the defaults that depend on the
-// type. What MonitorConfig.Reset keeps stays.
+// type. It keeps what MonitorConfig.Reset keeps.
 func ResetMonitor(m *monitor.Monitor, t monitor.MonitorType) {
 	m.Reset(t)
 	Monitor.SetDefaults(m)
@@ -368,7 +369,7 @@ func ChangeMonitor(m *monitor.Monitor, change monitor.MonitorChange, now time.Ti
 	return err
 }
 
-// MonitorChange returns the change of a configuration that a change of a monitor makes.
+// MonitorChange returns a change of a monitor as a change of its configuration.
 func MonitorChange(change field.Change[monitor.Monitor]) monitor.MonitorChange {
 	return func(c *monitor.MonitorConfig) error {
 		m := monitor.Monitor{MonitorConfig: *c}

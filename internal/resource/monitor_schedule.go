@@ -45,8 +45,8 @@ func auditedSchedule(m *monitor.Monitor) map[string]any {
 	return fields
 }
 
-// readSchedule reads the schedule of a heartbeat monitor. given is the interval beside it; nil: there is none. If all
-// of a monitor is read, it needs one of them.
+// readSchedule reads the schedule of a heartbeat monitor. given is the interval beside it; nil: there is none. A
+// request that creates or replaces a monitor must have one of them.
 func readSchedule(
 	o *jsonobject.Object, request field.Request, kind monitor.MonitorType, given *time.Duration,
 ) func(*monitor.MonitorConfig) {
@@ -110,10 +110,12 @@ func readScheduleObject(o, times *jsonobject.Object, interval *time.Duration) fu
 	return wrongSchedule
 }
 
-// wrongSchedule is the change by a schedule in which an error was recorded: the interval is not wrong, too.
+// wrongSchedule is the change for a schedule with an error. It sets a valid interval, so that the interval causes no
+// further error.
 func wrongSchedule(c *monitor.MonitorConfig) { c.Reschedule(monitor.MinInterval, schedule.Cron{}) }
 
-// readSeconds reads an interval. What is far out of range becomes a value that is, so that it does not overflow.
+// readSeconds reads an interval. A number far out of range is replaced by one that is out of range, too, but does not
+// overflow.
 func readSeconds(o *jsonobject.Object) *time.Duration {
 	n := o.Integer("interval")
 	if n == nil {

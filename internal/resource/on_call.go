@@ -91,7 +91,7 @@ func onCallRules(o, before *onCall, now time.Time, bad *kernel.ValidationError) 
 
 type onCallParticipant = alert.Participant
 
-// OnCallParticipant describes a person who is on call in turn.
+// OnCallParticipant describes a person in the rotation.
 var OnCallParticipant = field.NewPart(field.Resource[onCallParticipant]{
 	Noun: "on-call participant", Type: "OnCallParticipant", Example: exampleParticipant,
 	Doc: "a person who is on call in turn",
@@ -109,7 +109,7 @@ var OnCallParticipant = field.NewPart(field.Resource[onCallParticipant]{
 
 type onCallOverride = alert.Override
 
-// OnCallOverride describes a time in which somebody is on call in place of whose turn it is.
+// OnCallOverride describes a time in which somebody is on call in place of the participant whose turn it is.
 var OnCallOverride = field.NewPart(field.Resource[onCallOverride]{
 	Noun: "on-call override", Type: "OnCallOverride", Example: exampleOverride,
 	Doc: "a time in which a participant is on call in place of whose turn it is",

@@ -14,7 +14,7 @@ import (
 
 type page = statuspage.Page
 
-// Page describes status pages. Who can see a private one and its images have requests of their own.
+// Page describes status pages. The images of a page, and the access to a private page, have requests of their own.
 var Page = field.New(field.Resource[page]{
 	Noun: "page", Path: "pages", Object: kernel.ObjectPage, AuditMore: auditPage,
 	Calls: []string{"create", "get", "put", "change", "delete"},
@@ -167,13 +167,13 @@ var FooterLink = field.NewPart(field.Resource[footerLink]{
 	},
 })
 
-// image describes the URL of an image, whose file has one of some endings.
+// image returns the field of the URL of an image. endings are the file extensions, separated by |.
 func image(name string, at func(*page) *string, endings string) *field.Field[page] {
 	return field.Text(name, at).Nullable().ReadOnly().NoColumn().Pattern(`^https?://.+/look/[0-9a-f]{16}\.(` +
 		endings + `)$`)
 }
 
-// auditPage adds who can see a private page, and what changes with its images and its style sheet.
+// auditPage adds the access to a private page, and names that change with its images and its style sheet.
 func auditPage(p page, fields map[string]any) {
 	fields["logo"], fields["logo_dark"], fields["icon"], fields["custom_css"] = p.Logo, p.LogoDark, p.Icon,
 		p.CustomCSSName()

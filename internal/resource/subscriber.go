@@ -10,8 +10,8 @@ import (
 
 type subscriber = audience.Subscriber
 
-// Subscriber describes the subscribers of pages. What they must satisfy is said by audience.NewSubscriber and
-// audience.Subscriber.Change, because visitors and lists of addresses add subscribers, too.
+// Subscriber describes the subscribers of pages. audience.NewSubscriber and audience.Subscriber.Change have the rules,
+// because visitors and imports add subscribers, too.
 var Subscriber = field.New(field.Resource[subscriber]{
 	Noun: "subscriber", Path: "subscribers", OnPage: true, Object: kernel.ObjectSubscriber,
 	Nested: true, Calls: []string{"create", "get", "change", "delete"},

@@ -132,7 +132,7 @@ func addEnums(found map[string]enum, d *ast.GenDecl) {
 	}
 }
 
-// commentLines returns a comment as it stands in the source.
+// commentLines returns the lines of a comment, as in the source.
 func commentLines(group *ast.CommentGroup) string {
 	if group == nil {
 		return ""

@@ -153,10 +153,10 @@ func typeName(t reflect.Type) string {
 	return t.String()
 }
 
-// sentType returns the type of a field, and its tag, in what describes a new resource.
+// sentType returns the type and the tag of a field in the struct that describes a new resource.
 func sentType(f field.Info) string {
 	switch {
-	case f.Required && f.Kind != field.KindChoice && f.Kind != field.KindSlug: // which a PUT has in its address
+	case f.Required && f.Kind != field.KindChoice && f.Kind != field.KindSlug: // a PUT has the slug in its address
 		return valueType(f) + " `json:\"" + f.Name + "\"`"
 	case f.ZeroIsGiven():
 		return "*" + valueType(f) + " `json:\"" + f.Name + ",omitempty\"`"
@@ -164,7 +164,7 @@ func sentType(f field.Info) string {
 	return valueType(f) + " `json:\"" + f.Name + ",omitempty\"`"
 }
 
-// changedType returns the type of a field, and its tag, in a change.
+// changedType returns the type and the tag of a field in a change.
 func changedType(f field.Info) string {
 	if f.Nullable {
 		return "Nullable[" + valueType(f) + "] `json:\"" + f.Name + ",omitzero\"`"
@@ -172,7 +172,7 @@ func changedType(f field.Info) string {
 	return "*" + valueType(f) + " `json:\"" + f.Name + ",omitempty\"`"
 }
 
-// comment returns the comment on a field. That on one of a request says what a missing value means.
+// comment returns the comment on a field. In a request, it says what a missing value means.
 func comment(f field.Info, request bool) string {
 	var parts []string
 	if f.Doc != "" && unicode.IsUpper(rune(f.Doc[1])) { // an abbreviation, such as URL

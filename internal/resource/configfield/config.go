@@ -39,14 +39,14 @@ func (t Types) Fields() (all []Shared) {
 	return all
 }
 
-// Change sets given values of a configuration. A null stands for the default, and removes a secret. If replace is set,
-// a field that is not given has its default, but a secret is kept in any case. The error is a *kernel.ValidationError
-// with every invalid field, and with every secret that would be sent elsewhere: see CheckKeptSecrets. The configuration
-// must not be used then.
+// Change sets given values of a configuration. A null sets the default, or removes a secret. If replace is set, a field
+// that is not given gets its default; secrets are kept in any case. The error is a *kernel.ValidationError with every
+// invalid field, and with every secret that would be sent elsewhere: see CheckKeptSecrets. The configuration must not
+// be used then.
 func (t Types) Change(c *Config, given map[string]json.RawMessage, replace bool) error {
 	i := slices.IndexFunc(t.All, func(of Type) bool { return of.Name == c.Type })
 	if i < 0 {
-		return nil // which is a problem of the type
+		return nil // the check of the type reports it
 	}
 	of, own, before := t.All[i], make(map[string]json.RawMessage), *c
 	var foreign kernel.ValidationError

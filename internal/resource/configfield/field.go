@@ -21,7 +21,7 @@ const (
 	KindMap      Kind = "map"       // a JSON object of strings of one line
 )
 
-// Field describes a field: its key in JSON, from which flags and form fields are named.
+// Field describes a field. Flags and form fields are named after its key in JSON.
 type Field struct {
 	Name     string // such as "expected_statuses"
 	Label    string // such as "Expected statuses"

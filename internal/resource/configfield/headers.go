@@ -9,11 +9,11 @@ import (
 	"golang.org/x/net/http/httpguts"
 )
 
-// transferHeaders are part of the transfer and not of a request: net/http sets them itself.
+// transferHeaders belong to the transfer of a request: net/http sets them itself.
 var transferHeaders = []string{"Content-Length", "Transfer-Encoding", "Trailer", "Connection", "Upgrade"}
 
-// CheckHeaders checks names and values of the headers of requests. Headers that net/http sets itself are refused, and
-// others that the caller names, in their canonical form.
+// CheckHeaders checks names and values of the headers of requests. It refuses headers that net/http sets itself, and
+// others, which the caller gives in their canonical form.
 func CheckHeaders(bad *kernel.ValidationError, field string, headers map[string]string, others ...string) {
 	refused := slices.Concat(others, transferHeaders)
 	last := len(refused) - 1

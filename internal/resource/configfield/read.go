@@ -14,10 +14,9 @@ import (
 	"github.com/allswell/allswell/internal/domain/kernel"
 )
 
-// Read separates the fields in a request into the configuration that is shown, with defaults, and the secrets. blank
-// has the defaults. A null is like a missing field. The error is a *kernel.ValidationError with every invalid field;
-// the error of "type" says that all fields together are longer than maxSize bytes. Unknown fields are left to the
-// caller.
+// Read splits the fields in a request into the configuration that is shown, with defaults, and the secrets. blank has
+// the defaults. A null is like a missing field. The error is a *kernel.ValidationError with every invalid field; the
+// error of "type" says that all fields together are longer than maxSize bytes. The caller handles unknown fields.
 func Read(
 	fields []Field, blank Configured, given map[string]json.RawMessage, maxSize int,
 ) (config json.RawMessage, secrets map[string]json.RawMessage, err error) {
@@ -83,8 +82,8 @@ func encode(
 	return config, secrets, nil
 }
 
-// Configure sets the fields of blank to what Read returned. The error is a *kernel.ValidationError if that is not
-// valid any more.
+// Configure sets the fields of blank to a configuration and secrets that Read returned. The error is a
+// *kernel.ValidationError if they are no longer valid.
 func Configure(blank Configured, config json.RawMessage, secrets map[string]json.RawMessage) error {
 	fields := make(map[string]json.RawMessage)
 	if err := json.Unmarshal(config, &fields); err != nil {
@@ -131,7 +130,7 @@ func Merge(config json.RawMessage, secrets, given map[string]json.RawMessage) (m
 	return fields, nil
 }
 
-// check returns what is wrong with a value, to follow the field's name, or "".
+// check returns the predicate that says what is wrong with a value, or "".
 func (f Field) check(raw json.RawMessage) string {
 	switch f.Kind {
 	case KindInteger:

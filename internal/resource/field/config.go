@@ -9,8 +9,9 @@ import (
 	"github.com/allswell/allswell/internal/shared/jsonobject"
 )
 
-// Config is the fields of the type of an object, which stand beside the others, in JSON as in the audit log. Secrets
-// are only written. The field type comes before it. change returns the change that sets given values.
+// Config describes the fields that depend on the type of an object. They stand beside its other fields, in JSON and in
+// the audit log. Responses do not show secrets. The field type comes before it. change returns the change that sets
+// given values.
 func Config[T any](
 	fields []configfield.Shared, get func(*T) configfield.Config, set func(*T, configfield.Config),
 	change func(given map[string]json.RawMessage, replace bool) Change[T],

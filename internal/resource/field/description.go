@@ -7,14 +7,14 @@ import (
 	"strings"
 )
 
-// Description is what documents and generators need of a resource.
+// Description is the data of a resource for documents and generators.
 type Description struct {
 	Noun, Path, Doc string
 	Type, Schema    string   // see Resource
 	Calls           []string // see Resource
 	OnPage, Unique  bool     // see Resource
 	Slug            bool     // it has a slug
-	BySlug          bool     // its slug is required, and requests name it by that alone
+	BySlug          bool     // its slug is required, and requests name it only by its slug
 	Nested          bool     // see Resource
 	Fields          []Info
 	part            bool            // see IsPart
@@ -57,7 +57,7 @@ func (d Description) TypeName() string {
 // SchemaName returns the name of the schema of an object.
 func (d Description) SchemaName() string { return cmp.Or(d.Schema, d.TypeName()) }
 
-// Argument returns the name of an argument with an object: "incident template" is template.
+// Argument returns the name of a variable with an object: "incident template" is template.
 func (d Description) Argument() string { return lastWord(d.Noun) }
 
 // Argument is Description.Argument.

@@ -16,7 +16,7 @@ import (
 	"github.com/allswell/allswell/internal/shared/timeinput"
 )
 
-// Field describes a field of T. The functions of this package make fields, and its methods say more of them.
+// Field describes a field of T. The functions of this package create fields, and its methods describe them further.
 type Field[T any] struct {
 	info    Info
 	pointer func(*T) any // to the value; nil: it has no place of its own
@@ -30,8 +30,8 @@ type Field[T any] struct {
 	clear  Change[T] // sets the zero value
 	isZero func(*T) bool
 
-	// zeroIsValue: the zero value can be meant, as 0 or false. So the default is set before a request is read, and not
-	// after.
+	// zeroIsValue: the zero value can be meant, as 0 or false. Therefore the default is set before a request is read,
+	// and not after.
 	zeroIsValue bool
 
 	// sets the default; nil: the zero value is the default
@@ -50,7 +50,7 @@ type Field[T any] struct {
 	refuse func(*T, *kernel.ValidationError) // adds the error of a value for an object that does not have it
 }
 
-// codec is what a kind does with values of type V.
+// codec says how values of type V are written, read and checked.
 type codec[V any] struct {
 	json        func(V) any
 	audit       func(V) any // nil: as json
@@ -118,7 +118,7 @@ func newProperty[T, V any](info Info, get func(*T) V, set func(*T, V) error, c c
 	return f
 }
 
-// addForm adds what forms do with the field.
+// addForm sets how forms show and read the field.
 func addForm[T, V any](f *Field[T], get func(*T) V, setter func(V) Change[T], c codec[V]) {
 	f.format = func(t *T, zone *time.Location) []string {
 		switch {
@@ -166,7 +166,7 @@ func (f *Field[T]) isDefault(t *T) bool {
 // has reports whether an object has the field.
 func (f *Field[T]) has(t *T) bool { return f.when == nil || f.when(t) }
 
-// complete checks the description of the field, and derives the rest.
+// complete checks the description of the field, and derives the rest of it.
 func (f *Field[T]) complete() error {
 	i := &f.info
 	switch {
@@ -204,7 +204,7 @@ func (f *Field[T]) complete() error {
 	return nil
 }
 
-// Info returns what is said about the field.
+// Info returns the description of the field.
 func (f *Field[T]) Info() Info { return f.info }
 
 // Pointer returns a pointer to the field's value in an object.
@@ -241,7 +241,7 @@ func (f *Field[T]) Whole() *Field[T] { f.info.Only = []Request{Creation, Replace
 // WriteOnly says that responses do not show the field.
 func (f *Field[T]) WriteOnly() *Field[T] { f.info.WriteOnly = true; return f }
 
-// Once says that the field is a secret, which only the response to the request that makes it shows.
+// Once says that the field is a secret, which is shown only in the response to the request that creates it.
 func (f *Field[T]) Once() *Field[T] {
 	f.info.ReadOnly, f.info.Detail, f.info.Once = true, true, true
 	return f
@@ -253,8 +253,8 @@ func (f *Field[T]) Kept() *Field[T] { f.info.Kept = true; return f }
 // DefaultByHand says that Resource.ReadHand sets the default, because it depends on other fields.
 func (f *Field[T]) DefaultByHand() *Field[T] { f.info.DefaultHand = true; return f }
 
-// When says that only some objects have the field: it is null in the others, and refuse adds the error of a value that
-// a request gives for one of them.
+// When says that only some objects have the field: it is null in the others. refuse adds the error for a request that
+// gives it for one of the others.
 func (f *Field[T]) When(has func(*T) bool, refuse func(v *T, name string, bad *kernel.ValidationError)) *Field[T] {
 	f.when, f.info.OfSome = has, true
 	f.refuse = func(v *T, bad *kernel.ValidationError) { refuse(v, f.info.Name, bad) }
@@ -328,7 +328,7 @@ func (f *Field[T]) Check(check func(*T, *kernel.ValidationError)) *Field[T] {
 	return f
 }
 
-// Formed says that values have a form of their own, which check checks in place of the kind. It is not called for null.
+// Formed replaces the check of the kind with a check of the field's own. It is not called for null.
 func (f *Field[T]) Formed(check func(*T, *kernel.ValidationError)) *Field[T] {
 	f.check = func(t *T, bad *kernel.ValidationError) {
 		if !f.info.Nullable || !f.isZero(t) {
@@ -338,7 +338,7 @@ func (f *Field[T]) Formed(check func(*T, *kernel.ValidationError)) *Field[T] {
 	return f
 }
 
-// Settle sets what brings a value into the form in which it is stored, before it is checked.
+// Settle sets the function that brings a value into the form in which it is stored. It runs before the check.
 func (f *Field[T]) Settle(settle func(*T)) *Field[T] { f.settle = settle; return f }
 
 // Audited says that the audit log records the field although only the service sets it, if it has a value.
@@ -353,7 +353,7 @@ func (f *Field[T]) Pattern(expression string) *Field[T] { f.info.Pattern = expre
 // Suggest sets some values of a text that commands suggest.
 func (f *Field[T]) Suggest(values ...string) *Field[T] { f.info.Suggested = values; return f }
 
-// Default sets what a value is that is missing. fill may use the time of the request, unless the zero value can be
+// Default sets the value of a field that is missing. fill may use the time of the request, unless the zero value can be
 // meant: then the default is set before a request is read.
 func (f *Field[T]) Default(fill func(t *T, now time.Time)) *Field[T] { f.fill = fill; return f }
 
@@ -370,7 +370,7 @@ func (f *Field[T]) NoColumn() *Field[T] { f.info.column = "-"; return f }
 // Schema sets the name of a choice's schema in the document, where it differs from the name of the Go type.
 func (f *Field[T]) Schema(name string) *Field[T] { f.info.Schema = name; return f }
 
-// Packed says that fields are members of a JSON object in one column.
+// Packed stores fields as members of a JSON object in one column.
 func Packed[T any](column string, fields ...*Field[T]) []*Field[T] {
 	for _, f := range fields {
 		f.info.Packed = column
@@ -378,7 +378,7 @@ func Packed[T any](column string, fields ...*Field[T]) []*Field[T] {
 	return fields
 }
 
-// Within says that the client has fields in a type of their own, which several resources embed.
+// Within groups fields in a type of the client that several resources embed.
 func Within[T any](name, doc string, fields ...*Field[T]) []*Field[T] {
 	for _, f := range fields {
 		f.info.Within = Embedded{name, doc}

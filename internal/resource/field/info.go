@@ -52,10 +52,10 @@ type Request string
 const (
 	Creation    Request = "creation"    // creates an object
 	Changing    Request = "change"      // changes some fields of one
-	Replacement Request = "replacement" // says all of one
+	Replacement Request = "replacement" // replaces one as a whole
 )
 
-// Info is what documents, forms and flags say about a field.
+// Info is the description of a field for documents, forms and flags.
 type Info struct {
 	Name        string // the key in JSON
 	Kind        Kind
@@ -151,7 +151,7 @@ func (i Info) isOptionalNumber() bool {
 	return i.Nullable && (i.Kind == KindInteger || i.Kind == KindDuration || i.Kind == KindDecimal)
 }
 
-// Missing is what stands for a missing value in JSON.
+// Missing is the JSON value of a missing field.
 type Missing int
 
 // The values that stand for missing ones.
@@ -163,7 +163,7 @@ const (
 	MissingAbsent
 )
 
-// Missing returns what stands for a missing value.
+// Missing returns the JSON value of the field if it is missing.
 func (i Info) Missing() Missing {
 	switch {
 	case i.Kind == KindInteger && !i.Nullable, i.Kind == KindSlug, i.Kept && i.Kind == KindChoice:
@@ -176,7 +176,7 @@ func (i Info) Missing() Missing {
 	return MissingEmpty
 }
 
-// ZeroIsGiven reports whether the zero value in Go is one that a request can give, so that a missing one is a nil
+// ZeroIsGiven reports whether a request can give the zero value of the Go type, so that a missing value is a nil
 // pointer.
 func (i Info) ZeroIsGiven() bool {
 	switch i.Kind {

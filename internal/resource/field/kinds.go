@@ -19,7 +19,7 @@ func ID[T any](name, prefix string, at func(*T) *string) *Field[T] {
 	return newField(Info{Name: name, Kind: KindID, ReadOnly: true, Prefix: prefix}, at, texts[string]())
 }
 
-// Line is a name, which stands within other text.
+// Line is a name, which is shown within other text.
 func Line[T any](name string, at func(*T) *string) *Field[T] {
 	return newField(Info{Name: name, Kind: KindLine}, at, texts[string]())
 }
@@ -59,7 +59,7 @@ func Slug[T any](at func(*T) *string) *Field[T] {
 	return newField(Info{Name: "slug", Kind: KindSlug, Kept: true, Max: kernel.MaxSlugLength}, at, c)
 }
 
-// Reference is the slug of another object. The store says whether that exists.
+// Reference is the slug of another object. The store checks that the object exists.
 func Reference[T any](name string, at func(*T) *string) *Field[T] {
 	c := texts[string]()
 	c.check = nil
@@ -303,8 +303,8 @@ func Decimal[T any](
 	})
 }
 
-// Own is a value whose schemas, and whose type in the client, are written by hand. JSON is what shown returns, and the
-// audit log records the members of what audited returns.
+// Own is a value whose schemas, and whose type in the client, are written by hand. shown returns its JSON, and audited
+// the members that the audit log records.
 func Own[T, V any](
 	name, schema, sent, client string, at func(*T) *V, shown func(*T) any, audited func(*T) map[string]any,
 ) *Field[T] {

@@ -51,8 +51,8 @@ func Choices[T any, V ~string](name string, at func(*T) *[]V, options ...Option)
 	return newField(Info{Name: name, Kind: KindChoices, Options: options, Schema: reflect.TypeFor[V]().Name()}, at, c)
 }
 
-// inOrder returns each item once, in the order of the words; others are last. So the order in which they are given is
-// no change.
+// inOrder returns each item once, in the order of the words; unknown items are last. So giving items in another order
+// changes nothing.
 func inOrder[V ~string](items []V, words []string) []V {
 	items = slices.Clone(items)
 	slices.SortStableFunc(items, func(a, b V) int {
@@ -62,7 +62,8 @@ func inOrder[V ~string](items []V, words []string) []V {
 	return slices.Compact(items)
 }
 
-// lists is the codec of lists of strings. In a form they are chosen, or typed with commas or spaces between.
+// lists is the codec of lists of strings. A form offers them as a choice, or as text with commas or spaces between the
+// items.
 func lists[V ~string]() codec[[]V] {
 	toTexts := func(v []V) []string {
 		texts := make([]string, len(v))

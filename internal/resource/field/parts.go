@@ -7,9 +7,9 @@ import (
 	"github.com/allswell/allswell/internal/shared/jsonobject"
 )
 
-// NewPart checks the description of objects within others, such as the steps of an escalation. They have no ids, and
-// change as a whole. Kinds do not check their values: the Check of the field that has them does, or the rules of the
-// resource.
+// NewPart checks and returns the description of objects within others, such as the steps of an escalation. They have no
+// ids, and change as a whole. Their kinds check no values: the Check of the field that has them does, or the rules of
+// the resource.
 func NewPart[U any](r Resource[U]) *Resource[U] {
 	for _, f := range r.Fields {
 		if err := f.complete(); err != nil {
@@ -39,7 +39,7 @@ func Shown[T, U any](name string, of *Resource[U], get func(*T) U) *Field[T] {
 	return newProperty(info, get, unset[T, U], codec[U]{json: func(v U) any { return of.JSON(v) }})
 }
 
-// Parts are at most some objects within the object. Null in a request is an empty list.
+// Parts is a list of at most most objects within the object. Null in a request is an empty list.
 func Parts[T, U any](name string, most int, of *Resource[U], at func(*T) *[]U) *Field[T] {
 	return newField(Info{Name: name, Kind: KindParts, Part: new(of.Describe()), Items: most}, at, codec[[]U]{
 		json: func(v []U) any {

@@ -22,10 +22,10 @@ import (
 type Resource[T any] struct {
 	Noun   string            // such as "announcement"
 	Type   string            // the name in code; "": the noun's, such as "Announcement"
-	Schema string            // the name in the document; "": that in code
+	Schema string            // the name in the document; "": the name in code
 	OnPage bool              // they belong to pages; otherwise to workspaces
 	Nested bool              // each is addressed below its page
-	Unique bool              // who creates one can refuse a name that another object of the page has, with unique_name
+	Unique bool              // unique_name in a request to create one refuses a name that another on the page has
 	Path   string            // in the API, such as "announcements"
 	Doc    string            // what one is, such as "a notice at the top of a page"
 	Object kernel.ObjectKind // in the audit log
@@ -166,7 +166,7 @@ func (r *Resource[T]) Infos(names ...string) (infos []Info) {
 	return infos
 }
 
-// Info returns what is said about a field. It panics if there is none of this name.
+// Info returns the description of a field. It panics if there is no field with this name.
 func (r *Resource[T]) Info(name string) Info {
 	infos := r.Infos(name)
 	if len(infos) == 0 {
@@ -254,7 +254,7 @@ func appendValue(b []byte, value any) []byte {
 	return append(b, bytes.TrimSuffix(text, []byte("\n"))...)
 }
 
-// isPlain reports whether a text is in JSON what it is in Go.
+// isPlain reports whether a text has only ASCII characters that need no escape in JSON.
 func isPlain(text string) bool {
 	for i := range len(text) {
 		if c := text[i]; c < ' ' || c > '~' || c == '"' || c == '\\' {
@@ -325,7 +325,8 @@ func (r *Resource[T]) Unpack(column, text string, v *T) error {
 // set. It is applied to what is stored, within the transaction.
 type Change[T any] func(*T) error
 
-// Read reads the fields of a request. In a Replacement a field that is not given is empty, or has its default.
+// Read reads the fields of a request. In a Replacement, a field that is not given becomes empty or gets its default,
+// unless it is Kept.
 func (r *Resource[T]) Read(o *jsonobject.Object, request Request) Change[T] {
 	var sets []Change[T]
 	if r.ReadHand != nil {
@@ -353,8 +354,8 @@ func (r *Resource[T]) Read(o *jsonobject.Object, request Request) Change[T] {
 	}
 }
 
-// withoutLacking returns what could not be read. Of a field that the object does not have, that is the only problem,
-// which invalid may have already.
+// withoutLacking returns unread, with the problems of fields that the object does not have replaced by one refusal per
+// field. It omits the refusal if invalid already has it.
 func (r *Resource[T]) withoutLacking(v *T, unread, invalid error) error {
 	var bad, more *kernel.ValidationError
 	if !errors.As(unread, &bad) {
@@ -403,7 +404,7 @@ func (r *Resource[T]) From(v T) Change[T] {
 	}
 }
 
-// changeOf returns the change that makes others, in order. err is what could not be read.
+// changeOf returns the change that applies others, in order. err is the error of values that could not be read.
 func changeOf[T any](changes []Change[T], err error) Change[T] {
 	return func(v *T) error {
 		errs := []error{err}
@@ -478,7 +479,7 @@ func (r *Resource[T]) Apply(v *T, change Change[T], now time.Time) error {
 	return err
 }
 
-// finish sets defaults and checks an object. err is what could not be read.
+// finish sets defaults and checks an object. err is the error of values that could not be read.
 func (r *Resource[T]) finish(v, before *T, err error, now time.Time) error {
 	var bad kernel.ValidationError
 	for _, f := range r.Fields {

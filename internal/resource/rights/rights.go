@@ -1,5 +1,5 @@
-// Package rights says who may do what. Its table is the only one: the routes of the API and of the dashboard name an
-// operation, and the scopes of tokens, the roles of members, the limits to pages and docs/rights.md follow from it.
+// Package rights says who may do what. It has the only table of rights: the routes of the API and of the dashboard name
+// an operation, and the scopes of tokens, the roles of members, the limits to pages and docs/rights.md follow from it.
 // docs/decisions/0121-one-table-of-rights.md has the reasons.
 package rights
 
@@ -17,7 +17,7 @@ type Right struct {
 var (
 	View       = Right{kernel.ScopeRead, kernel.RoleViewer}
 	Operate    = Right{kernel.ScopeWrite, kernel.RoleEditor}
-	Manage     = Right{kernel.ScopeWrite, kernel.RoleAdmin} // what a page is, and who receives what it says
+	Manage     = Right{kernel.ScopeWrite, kernel.RoleAdmin} // pages themselves, and their subscribers
 	Administer = Right{kernel.ScopeAdmin, kernel.RoleAdmin}
 )
 
@@ -49,7 +49,7 @@ func add(name string, right Right, reach Reach, text string) Operation {
 // Operations that need neither a token nor a session.
 var (
 	Anyone = Operation{Name: "anyone"} // the sign-in, and what a link with a secret leads to
-	Signed = Operation{Name: "signed"} // by programs that sign what they send: the body is not read before
+	Signed = Operation{Name: "signed"} // signed by a program: the handler reads and verifies the body
 )
 
 // Pages and what is on them.
@@ -110,7 +110,7 @@ var (
 	ChannelChange   = add("channel.change", Administer, Workspace, "create, change, test and delete alert channels")
 )
 
-// The workspace, and what is of members alone.
+// The workspace, and operations for members only.
 var (
 	TokenManage  = add("token.manage", Administer, Workspace, "read, create and revoke tokens")
 	MemberManage = add("member.manage", Administer, Workspace,

@@ -16,14 +16,14 @@ var onPages = []string{
 	"subscribers",
 }
 
-// resources are the names in operations of segments that are not these names in the plural.
+// resources maps a segment of a path to the resource in the names of operations, where the segment is not its plural.
 var resources = map[string]string{
 	"": "account", "access": "page_access", "deliveries": "delivery", "invitations": "member", "live": "account",
 	"new-page": "page", "search": "account", "setup": "page", "switch-workspace": "account", "visit": "page",
 }
 
-// Check checks the operation of a route, which needs a right. path begins after the prefix of the surface, without a
-// slash. rehearsal: nothing is changed, whatever the method.
+// Check checks the operation of a route that needs a right. path begins after the prefix of the surface, without a
+// slash. rehearsal means that the route changes nothing, whatever its method.
 func Check(t testing.TB, method, path string, o rights.Operation, rehearsal bool) {
 	t.Helper()
 	if !slices.Contains(rights.All, o) {
