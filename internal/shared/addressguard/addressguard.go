@@ -1,5 +1,5 @@
-// Package addressguard says which addresses are private, this machine's own, or a cloud's metadata service. What people
-// configure must not lead the service there unless the operator permits it.
+// Package addressguard recognizes addresses that are private, belong to this machine, or to a cloud's metadata service.
+// Addresses that people configure must not lead the service there unless the operator permits it.
 package addressguard
 
 import (
@@ -39,7 +39,7 @@ var noHost = []netip.Prefix{
 	netip.MustParsePrefix("ff00::/8"),
 }
 
-// translated are the networks of IPv6 in whose addresses translators and tunnels find one of IPv4.
+// translated are the IPv6 networks whose addresses contain an IPv4 address, which translators and tunnels use.
 var translated = []struct {
 	network netip.Prefix
 	bytes   [4]int // indexes of the bytes of the IPv4 address
@@ -96,8 +96,8 @@ func whyNever(addr netip.Addr) string {
 	return ""
 }
 
-// Control is the Control of a net.Dialer that connects to everything but the addresses of WhyNever, for servers that
-// the operator configures.
+// Control is the Control of a net.Dialer that connects to all addresses except those for which WhyNever has a reason.
+// It is for servers that the operator configures. The error wraps ErrRefused.
 func Control(_, address string, _ syscall.RawConn) error {
 	target, err := netip.ParseAddrPort(address)
 	if err != nil {
@@ -111,7 +111,7 @@ func Control(_, address string, _ syscall.RawConn) error {
 
 var public = ssrf.New(ssrf.WithAnyPort(), ssrf.WithAnyNetwork())
 
-// CheckPublic returns an error, which names the address and the reason, unless an address is public.
+// CheckPublic returns an error with the address and the reason, unless the address is public.
 func CheckPublic(addr netip.Addr) error {
 	network := "tcp6"
 	if addr.Is4() {
@@ -122,7 +122,7 @@ func CheckPublic(addr netip.Addr) error {
 
 // OwnAddresses caches the addresses of this machine's interfaces. It is safe for concurrent use.
 type OwnAddresses struct {
-	List func() ([]net.Addr, error) // net.InterfaceAddrs, but for tests
+	List func() ([]net.Addr, error) // net.InterfaceAddrs, except in tests
 
 	mu    sync.Mutex
 	known map[netip.Addr]bool

@@ -12,8 +12,8 @@ import (
 	"code.dny.dev/ssrf"
 )
 
-// ErrRefused means that an OutgoingGuard rejected an address. The wrapping error says which one and why; only the
-// operator may see it.
+// ErrRefused means that an OutgoingGuard or Control rejected an address. The wrapping error says which one and why;
+// only the operator may see it.
 var ErrRefused = errors.New("messages may not go to this address")
 
 // OutgoingGuard decides which addresses the messages of webhooks and of alert channels may be sent to. It is safe for
@@ -25,8 +25,9 @@ type OutgoingGuard struct {
 	own          OwnAddresses
 }
 
-// NewOutgoingGuard returns a guard that refuses denied networks (ALLSWELL_WEBHOOK_DENY), the addresses of
-// WhyNever, and addresses that are not public unless allowPrivate is true (ALLSWELL_WEBHOOK_ALLOW_PRIVATE).
+// NewOutgoingGuard returns a guard that refuses denied networks (ALLSWELL_WEBHOOK_DENY) and the addresses of WhyNever.
+// Unless allowPrivate is true (ALLSWELL_WEBHOOK_ALLOW_PRIVATE), it also refuses addresses that are not public, and this
+// machine's own addresses.
 func NewOutgoingGuard(denied []netip.Prefix, allowPrivate bool) *OutgoingGuard {
 	return &OutgoingGuard{
 		denied: denied, allowPrivate: allowPrivate, public: ssrf.New(ssrf.WithAnyPort()),
@@ -34,8 +35,8 @@ func NewOutgoingGuard(denied []netip.Prefix, allowPrivate bool) *OutgoingGuard {
 	}
 }
 
-// Control is the Control of a net.Dialer. The dialer calls it with each address before
-// it connects, so an earlier DNS response cannot mislead it.
+// Control is the Control of a net.Dialer. The dialer calls it with each address before it connects, so an earlier DNS
+// response cannot mislead it. The error wraps ErrRefused.
 func (g *OutgoingGuard) Control(network, address string, _ syscall.RawConn) error {
 	target, err := netip.ParseAddrPort(address)
 	if err != nil {

@@ -16,7 +16,7 @@ type Info struct {
 	Platform string `json:"platform"`
 }
 
-// Read returns the information that the Go tool has stored in the running binary.
+// Read returns the information that the Go tool stored in the running binary.
 var Read = sync.OnceValue(func() Info {
 	v := Info{Version: "devel", Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
 	info, ok := debug.ReadBuildInfo()

@@ -9,8 +9,8 @@ import (
 	"github.com/hashicorp/golang-lru/v2/simplelru"
 )
 
-// ownerShare is the part of a full cache above which a new value of an owner evicts the owner's own values instead of
-// other owners'.
+// ownerShare is the number of shares in a full cache. If an owner has more than one share, a new value of the owner
+// evicts the owner's own values instead of other owners' values.
 const ownerShare = 4
 
 // Sized is a value of a Cache.

@@ -62,7 +62,7 @@ func DefaultLimits(files uint64) (most, perAddress int) {
 // DefaultPerAddress returns the default PerAddress: a quarter of Max, between 32 and 1,024.
 func DefaultPerAddress(most int) int { return min(max(most/4, 32), 1024, most) }
 
-// Reason is why a connection was refused or closed, or a request refused.
+// Reason is why a connection was refused or closed, or a request was refused.
 type Reason int
 
 const (

@@ -17,11 +17,11 @@ type GateConfig struct {
 	PerWorkspace int // messages of one workspace at a time; 0: only the rule of the pool limits them
 
 	// PerHost is how many messages of one workspace go to one host at a time. All workspaces together send at most four
-	// times as many there, and one has at most half of what is free of these. 0: all hosts are one server,
-	// which the settings name.
+	// times as many to the host, and one workspace gets at most half of the free part of that. 0: all hosts are one
+	// server, which the settings name.
 	PerHost int
 
-	// A target that cannot be reached is not sent to for a pause, which doubles from MinPause to MaxPause.
+	// A target that cannot be reached gets no messages for a pause, which doubles from MinPause to MaxPause.
 	MinPause, MaxPause time.Duration
 }
 
@@ -50,7 +50,7 @@ func (g *Gate) limits(t Target) []Key {
 	return keys
 }
 
-// keys returns the keys of a message that is being sent.
+// keys returns the keys that count a message while it is being sent.
 func (g *Gate) keys(t Target) []Key {
 	if g.PerHost > 0 {
 		return g.limits(t)
@@ -58,13 +58,13 @@ func (g *Gate) keys(t Target) []Key {
 	return append(g.limits(t), g.probed(t))
 }
 
-// probed returns the key that counts the messages which share a circuit breaker.
+// probed returns the key that counts the messages with the same circuit breaker.
 func (g *Gate) probed(t Target) Key {
 	b := g.breakerOf(t)
 	return Workspace(b.Workspace).At(b.Host)
 }
 
-// breakerOf returns the target by which breakers know t.
+// breakerOf returns the target whose circuit breaker counts for t: one for all targets if PerHost is 0.
 func (g *Gate) breakerOf(t Target) Target {
 	if g.PerHost == 0 {
 		return Target{}
@@ -72,8 +72,8 @@ func (g *Gate) breakerOf(t Target) Target {
 	return t
 }
 
-// Enter takes a place, whether or not the target has room for it. Messages that a plan has admitted enter so. release
-// gives the place back, and may be called again without effect.
+// Enter takes a place for a message that a plan has admitted, whether or not the target has room for it. release gives
+// the place back, and may be called again without effect.
 func (g *Gate) Enter(t Target) (release func()) {
 	g.pool.mu.Lock()
 	defer g.pool.mu.Unlock()
@@ -81,8 +81,8 @@ func (g *Gate) Enter(t Target) (release func()) {
 	return g.pool.releaser(g.keys(t))
 }
 
-// Wait waits for a place until ctx ends, also one of another key, for a message that is sent even if its target is
-// paused. If too many wait, it returns ErrFull.
+// Wait waits until ctx ends for a place of the target and of another key. It is for a message that is sent even if its
+// target is paused. If too many callers wait, it returns ErrFull.
 func (g *Gate) Wait(ctx context.Context, t Target, also Key) (release func(), err error) {
 	return g.pool.Acquire(ctx, append(g.keys(t), also)...)
 }
@@ -115,7 +115,8 @@ type Plan struct {
 // Plan returns a plan that begins with the places that are free now.
 func (g *Gate) Plan(now time.Time) *Plan { return &Plan{g, now, g.pool.Shares()} }
 
-// Full reports whether a workspace can send no message now: it has no room, or the server to which all go is failing.
+// Full reports whether a workspace can send no message now: it has no room, or all messages go to one server, which is
+// failing.
 func (p *Plan) Full(workspace string) bool { return p.Room(workspace) == 0 }
 
 // Room returns how many messages a workspace may send now, if their hosts have room for them.
@@ -164,7 +165,7 @@ func (p *Plan) Admits(t Target) bool {
 	return p.probes(t) > 0 && p.shares.Fit(p.gate.limits(t)...)
 }
 
-// probes returns how many messages may go to a target as far as its circuit breaker decides.
+// probes returns how many messages the circuit breaker of a target permits now.
 func (p *Plan) probes(t Target) int {
 	p.gate.mu.Lock()
 	limit := p.gate.breakers.max(p.gate.breakerOf(t), p.now)

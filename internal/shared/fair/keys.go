@@ -6,9 +6,9 @@ import "net/netip"
 func User(id string) Key { return Key{Kind: "user", Name: id} }
 func Page(id string) Key { return Key{Kind: "page", Name: id} }
 
-// Client returns the keys of a client's address: of the address, where the 64 bits of an IPv6 network that belong to
-// one customer are one, and of the network around it, because one person may have many neighbouring addresses. Clients
-// without an address, as on a Unix socket, are one client.
+// Client returns the keys of a client's address: a key of the address, or of the /64 network of an IPv6 address, which
+// belongs to one customer; and a key of the /24 or /48 network around it, because one person may have many neighbouring
+// addresses. Clients without an address, as on a Unix socket, share their keys.
 func Client(addr netip.Addr) []Key {
 	addr = addr.Unmap().WithZone("")
 	customer, network := 64, 48

@@ -1,10 +1,10 @@
 // Package fair shares a bounded number of places among keys, such as hosts and workspaces, so that no key keeps the
-// others out. A place stands for work that is being done: a check that runs, a message that is being sent, a hash that
-// is being computed.
+// others out. A place stands for work in progress: a check that runs, a message that is being sent, a hash that is
+// being computed.
 //
 // A key gets a place only while it holds fewer places than are free. So one busy key holds at most half of a pool, and
-// each further one at most half of what is left: a key that appears finds a place without waiting for the work of
-// others to end, unless very many keys are busy.
+// each further one at most half of the rest: a new key finds a place without waiting for the work of others to end,
+// unless very many keys are busy.
 package fair
 
 import (
@@ -13,11 +13,11 @@ import (
 	"sync"
 )
 
-// ErrFull is returned for a key that may not wait, because too many others wait.
+// ErrFull means that a caller may not wait, because too many others wait.
 var ErrFull = errors.New("too many are waiting for a place")
 
-// Key is something that shares a pool with others of its kind. A place belongs to one or several keys of different
-// kinds, and each of them has to have room.
+// Key identifies one of several users of a pool, such as a workspace. A place belongs to one or several keys of
+// different kinds, and each of them has to have room.
 type Key struct {
 	Kind, Name string
 	Max        int // places at a time, besides the rule of the pool; 0: no other limit
@@ -38,7 +38,7 @@ func (k Key) At(host string) Key { return Key{Kind: k.Kind + " at host", Name: k
 func (k Key) Bounded(n int) Key { k.Max, k.bounded = n, true; return k }
 
 // Nested returns the key as one of several within the key before it, such as a host of a workspace: it leaves places of
-// that key to the others.
+// the key before it to the others.
 func (k Key) Nested() Key { k.nested = true; return k }
 
 func (k Key) id() keyID { return keyID{k.Kind, k.Name} }
@@ -70,8 +70,7 @@ func NewPool(size, maxWaiting int) *Pool {
 	}
 }
 
-// TryAcquire takes a place if all keys have room for it and nobody waits who could take it instead. release gives it
-// back, and may be called again without effect.
+// TryAcquire takes a place if all keys have room for it. release gives it back, and may be called again without effect.
 func (p *Pool) TryAcquire(keys ...Key) (release func(), ok bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -119,7 +118,7 @@ func (p *Pool) Acquire(ctx context.Context, keys ...Key) (release func(), err er
 	return nil, ctx.Err()
 }
 
-// Shares returns a copy of what is free and held now.
+// Shares returns a copy of the present shares.
 func (p *Pool) Shares() *Shares {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -133,7 +132,8 @@ func (p *Pool) Free() int {
 	return p.shares.Free()
 }
 
-// mayWait reports whether fewer callers wait with each key than may still join them.
+// mayWait reports whether a caller may join the queue: there is room, and for each key, fewer callers wait than the
+// queue still has room for.
 func (p *Pool) mayWait(keys []Key) bool {
 	left := p.maxWaiting - len(p.waiting)
 	for _, k := range keys {
@@ -178,7 +178,7 @@ func (p *Pool) put(keys []Key) {
 	}
 }
 
-// next returns the index of the waiter who gets the next place; -1: nobody's keys have room.
+// next returns the index of the waiter who gets the next place; -1: no waiter's keys have room.
 func (p *Pool) next() int {
 	best, bestHeld, bestServed := -1, 0, int64(0)
 	for i, w := range p.waiting {

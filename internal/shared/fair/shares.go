@@ -12,7 +12,7 @@ type Shares struct {
 // NewShares returns shares whose places are all free.
 func NewShares(size int) *Shares { return &Shares{max(1, size), make(map[keyID]int)} }
 
-// Clone returns a copy for somebody who plans, such as a claim of work.
+// Clone returns a copy, for planning.
 func (s *Shares) Clone() *Shares { return &Shares{s.free, maps.Clone(s.held)} }
 
 // Free returns how many places are free.
@@ -21,9 +21,10 @@ func (s *Shares) Free() int { return s.free }
 // Held returns how many places a key holds.
 func (s *Shares) Held(k Key) int { return s.held[k.id()] }
 
-// Fit reports whether there is a place for keys: each holds fewer places than are free, a nested one fewer than the key
-// before it leaves free of the places or of its maximum, and each fewer than its maximum, which is the only limit of a
-// bounded one.
+// Fit reports whether the keys have room for a place. One place must be free. Each key must hold fewer places than its
+// maximum, if it has one, and a key that is not bounded must also hold fewer places than are free. For a nested key,
+// the free places are those that the key before it leaves: the free places or its maximum, whichever is less, minus the
+// places that it holds.
 func (s *Shares) Fit(keys ...Key) bool {
 	left := s.free
 	for _, k := range keys {
@@ -45,8 +46,8 @@ func (s *Shares) Fit(keys ...Key) bool {
 	return s.free > 0
 }
 
-// Room returns for how many further places in a row a key fits that is neither bounded nor nested: each makes it hold
-// one more, and leaves one free place fewer.
+// Room returns how many further places in a row fit a key that is neither bounded nor nested: each of them increases
+// the places that it holds, and decreases the free places.
 func (s *Shares) Room(k Key) int {
 	held := s.held[k.id()]
 	room := (s.free - held + 1) / 2

@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// Within is Acquire that gives up after a time. ok is false if there was no place by then, or too many wait.
+// Within is Acquire with a timeout. ok is false if there was no place by then, if ctx ended, or if too many callers
+// wait.
 func (p *Pool) Within(ctx context.Context, wait time.Duration, keys ...Key) (release func(), ok bool) {
 	if release, ok := p.TryAcquire(keys...); ok {
 		return release, true

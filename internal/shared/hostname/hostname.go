@@ -19,10 +19,10 @@ const (
 // dots are the full stops of other scripts, which separate labels too (UTS 46).
 var dots = strings.NewReplacer("。", ".", "．", ".", "｡", ".")
 
-// ASCII returns a name whose labels in other scripts are in ASCII (xn--…), as browsers look it up: bücher.example is
-// xn--bcher-kva.example, and １２７.０.０.１ is an address. Names in ASCII stay as they are, with their case, a final dot,
-// and what IDNA would refuse in them, such as the underscore of a container. If the name has no ASCII form, ok is
-// false.
+// ASCII returns a name whose labels in other scripts are converted to ASCII (xn--…), as browsers look it up:
+// bücher.example is xn--bcher-kva.example, and １２７.０.０.１ is an address. A name in ASCII is returned unchanged, with its
+// case, a final dot, and characters that IDNA refuses, such as the underscore of a container. If the name has no ASCII
+// form, ok is false.
 func ASCII(name string) (ascii string, ok bool) {
 	if isASCII(name) {
 		return name, true
@@ -45,7 +45,8 @@ func ASCII(name string) (ascii string, ok bool) {
 	return ascii, len(strings.TrimSuffix(ascii, ".")) <= maxName
 }
 
-// InURL returns a URL with its host in ASCII. The rest of the text is not changed, nor is a text that is no URL.
+// InURL returns a URL with its host in ASCII. The rest of the URL, and a text that is no URL, is not changed. If the
+// host has no ASCII form, ok is false.
 func InURL(text string) (ascii string, ok bool) {
 	scheme, rest, found := strings.Cut(text, "://")
 	if !found {
@@ -70,14 +71,14 @@ func InURL(text string) (ascii string, ok bool) {
 	return scheme + "://" + authority[:at] + name + port + path, true
 }
 
-// InAddress returns a mail address with its domain in ASCII.
+// InAddress returns a mail address with its domain in ASCII. If the domain has no ASCII form, ok is false.
 func InAddress(address string) (ascii string, ok bool) {
 	at := strings.LastIndexByte(address, '@') + 1
 	domain, ok := ASCII(address[at:])
 	return address[:at] + domain, ok
 }
 
-// InHostPort returns HOST:PORT, or a host, in ASCII.
+// InHostPort returns HOST:PORT, or a host, in ASCII. If the host has no ASCII form, ok is false.
 func InHostPort(address string) (ascii string, ok bool) {
 	host, port := address, ""
 	if colon := strings.LastIndexByte(address, ':'); colon >= 0 {
@@ -87,8 +88,8 @@ func InHostPort(address string) (ascii string, ok bool) {
 	return host + port, ok
 }
 
-// Hello returns what a client says in EHLO: the first of several names that a mail server can look up, because it has a
-// dot and is no address, or "", for which HelloFrom is right.
+// Hello returns the name that a client sends in EHLO: the first of several names that a mail server can look up,
+// because it has a dot and is not an address. If there is none, it returns ""; the client then sends HelloFrom.
 func Hello(names ...string) string {
 	for _, name := range names {
 		ascii, ok := ASCII(strings.TrimSuffix(name, "."))
@@ -99,8 +100,8 @@ func Hello(names ...string) string {
 	return ""
 }
 
-// HelloFrom returns an address of this machine as the address literal that EHLO has without a name (RFC 5321, section
-// 4.1.4).
+// HelloFrom returns an address of this machine as an address literal, which a client without a name sends in EHLO (RFC
+// 5321, section 4.1.4).
 func HelloFrom(local net.Addr) string {
 	host, _, err := net.SplitHostPort(local.String())
 	ip := net.ParseIP(host)

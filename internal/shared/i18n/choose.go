@@ -48,10 +48,10 @@ func Find(tag string) *Language { return builtin().find(tag) }
 // Or returns the language that fits a tag, or English.
 func Or(tag string) *Language { return builtin().choose("", "", tag) }
 
-// among holds the sets of languages that pages offer, by the positions of their languages in All.
+// among caches the sets of languages that pages offer, by the positions of their languages in All.
 var among sync.Map
 
-// everything returns all languages, always the same value, because every request for a page asks for it.
+// everything returns all languages. It always returns the same value, because every request for a page asks for it.
 var everything = sync.OnceValue(func() *Languages { return &Languages{builtin()} })
 
 // Offered returns the languages of a page that offers languages with these tags; all if there are none. Tags of

@@ -33,9 +33,7 @@ func (l *Language) Duration(d time.Duration) string {
 	})
 }
 
-// Date formats the day of t in its own zone, as all the following do: "Monday, 2
-// January".
-// ResponseTime returns how long a response took: "120 ms", "12 s".
+// ResponseTime formats the duration of a response: "120 ms" if it is below 10 seconds, and "12 s" otherwise.
 func (l *Language) ResponseTime(d time.Duration) string {
 	if d < 10*time.Second {
 		return l.T("times.ms", "value", l.Number(int(d.Round(time.Millisecond)/time.Millisecond)))
@@ -43,6 +41,7 @@ func (l *Language) ResponseTime(d time.Duration) string {
 	return l.T("times.s", "value", l.Number(int(d.Round(time.Second)/time.Second)))
 }
 
+// Date formats the day of t in its own zone, as the methods below do: "Monday, 2 January".
 func (l *Language) Date(t time.Time) string { return l.formatTime("date", l.months, t) }
 
 // DateYear formats the day of t: "2 January 2026".
@@ -148,7 +147,7 @@ func (l *Language) zoneName(t time.Time) string {
 	return abbreviation
 }
 
-// Percent formats an uptime, which is a share of 1, by the one rule for decimals: "100%" if it is 1, and otherwise two
+// Percent formats an uptime, which is a share of 1: "100%" if it is 1, and otherwise with statuspage.UptimeDecimals
 // decimals, rounded down: "99.90%". If known is false it returns the text for "not known".
 func (l *Language) Percent(v float64, known bool) string {
 	if !known || math.IsNaN(v) {
@@ -172,8 +171,8 @@ func (l *Language) percentSign(number string) string {
 	return l.formats["percent"].fill(func(string) string { return number })
 }
 
-// UptimePeriod names the days of the last n days of a history for which there is data: "over 90
-// days", or "since 22 Nov" if there are fewer. It is "" if there is no data.
+// UptimePeriod names the part of the last n days of a history that has data: "over 90 days", or "since 22 Nov" if there
+// are fewer. It is "" if there is no data.
 func (l *Language) UptimePeriod(history statuspage.History, n int) string {
 	known := history.WithData()
 	switch {

@@ -18,8 +18,8 @@ func (l *Language) IncidentTitle(inc statuspage.Incident) string {
 	return inc.Title
 }
 
-// Headline returns what is said first of a page: the impact and the title of the incident that it
-// leads with, or the sentence for its status.
+// Headline returns the headline of a page: the impact and the title of the incident that it leads with, or the sentence
+// for its status.
 func (l *Language) Headline(sum statuspage.Summary) string {
 	if lead, ok := sum.LeadIncident(); ok {
 		lead.Title, lead.DownMonitor = markdown.Line(lead.Title), markdown.Line(lead.DownMonitor)

@@ -113,9 +113,9 @@ func measure(body []byte) (depth, fields int) {
 	return depth, fields
 }
 
-// Check returns all errors as one *kernel.ValidationError, or nil: the errors of the accessors, errors of validation
-// for fields that have no error of an accessor, and one for each unknown field, unless they are allowed. It is called
-// after all accessors. validation is the result of a Validate method of the domain; an error of another type is
+// Check returns all errors as one *kernel.ValidationError, or nil: the errors of the accessors, the errors of
+// validation for fields without an error of an accessor, and one for each unknown field, unless they are allowed. It is
+// called after all accessors. validation is the result of a Validate method of the domain; an error of another type is
 // returned unchanged.
 func (o *Object) Check(validation error) error {
 	if !o.lenient {
@@ -149,8 +149,8 @@ func (o *Object) given(field string) bool {
 // Given reports whether the field is present and not null.
 func (o *Object) Given(field string) bool { return o.given(field) }
 
-// Raw returns the field's valid JSON value, which may be null. ok is false if it is absent or, which is an error, has a
-// text that cannot be stored, or is an object with a duplicate name.
+// Raw returns the field's valid JSON value, which may be null. ok is false if the field is absent. It is also false,
+// with an error, if the value has text that cannot be stored, or is an object with a duplicate name.
 func (o *Object) Raw(field string) (value json.RawMessage, ok bool) {
 	if value, ok = o.raw(field); !ok {
 		return nil, false
@@ -169,7 +169,7 @@ func (o *Object) Raw(field string) (value json.RawMessage, ok bool) {
 	return value, true
 }
 
-// raw returns the value of a field, which is known from now on.
+// raw returns the value of a field, and marks the field as known.
 func (o *Object) raw(field string) (value json.RawMessage, ok bool) {
 	if o.known != nil {
 		o.known[field] = true
@@ -276,8 +276,9 @@ func (o *Object) Objects(field string, limit int) []*Object {
 	return objects
 }
 
-// Object returns the field's object, or nil if it is not given or, which is an error, no object. Errors of its fields
-// are recorded in o with dotted paths, such as "field.name".
+// Object returns the field's object. given reports whether the field is present and not null. The object is nil if it
+// is not given, or if the value is not an object, which is an error. Errors of its fields are recorded in o with dotted
+// paths, such as "field.name".
 func (o *Object) Object(field string) (object *Object, given bool) {
 	if !o.given(field) {
 		return nil, false

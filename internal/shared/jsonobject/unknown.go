@@ -10,7 +10,7 @@ import (
 	"github.com/allswell/allswell/internal/shared/spelling"
 )
 
-// Limits of what is said about unknown fields.
+// Limits of errors about unknown fields.
 const (
 	maxUnknown    = 20 // fields
 	maxNameLength = 64 // characters of the name of one
@@ -19,8 +19,8 @@ const (
 // AllowUnknown makes Check accept unknown fields.
 func (o *Object) AllowUnknown() { o.lenient = true }
 
-// AllowReadOnly makes Check accept fields of a resource that cannot be set, so that what GET shows can be edited and
-// sent back.
+// AllowReadOnly makes Check accept fields of a resource that cannot be set, so that clients can edit the response to a
+// GET and send it back.
 func (o *Object) AllowReadOnly(fields ...string) {
 	if o.readOnly == nil {
 		o.readOnly = make(map[string]bool)
@@ -82,7 +82,7 @@ func shortName(name string) string {
 	return string(runes[:maxNameLength]) + "…"
 }
 
-// closest returns the known field that an unknown one may be a misspelling or the beginning of, or "".
+// closest returns the known field that an unknown name may be a misspelling of, or an abbreviation, or "".
 func (o *Object) closest(name string) string {
 	if len(name) > maxNameLength {
 		return ""

@@ -24,7 +24,7 @@ func NewAddresses(limit int, window time.Duration) *Addresses {
 		addresses: newTable[[16]byte](limit, window, MaxKeys),
 		networks:  newTable[uint64](networkFactor*limit, window, MaxKeys),
 	}
-	// or their times, which are compared, would differ by what two readings of the clocks do
+	// Take compares times of both tables, which must be counted from one reading of the clock.
 	a.networks.base = a.addresses.base
 	return a
 }

@@ -1,5 +1,5 @@
-// Package redact removes secrets from what a server says, which may repeat them: a debugging page shows headers, and an
-// error names its URL.
+// Package redact removes secrets from responses of servers, which may repeat them: a debugging page shows headers, and
+// an error names its URL.
 package redact
 
 import (
@@ -30,7 +30,8 @@ const minPart = 12
 // Secrets are texts to hide, the longest first.
 type Secrets []string
 
-// New returns secrets as they are sent, and as documents write them.
+// New returns the given secrets, together with the forms in which documents write them. Texts shorter than MinLength
+// are left out.
 func New(values ...string) Secrets {
 	all := slices.Clone(values)
 	for _, text := range values {
@@ -55,7 +56,7 @@ func (s Secrets) Hide(text string) string {
 	return strings.ReplaceAll(text, hidden, Mark)
 }
 
-// HideCut is Hide for the beginning of a text, whose end may have the beginning of a secret.
+// HideCut is Hide for a text that was cut. It also removes the end, which may have the beginning of a secret.
 func (s Secrets) HideCut(text string) string { return CutEnd(s, s.Hide(text)) }
 
 // HideShortened is Hide for a text with shortened parts. A shortened part is the beginning of a text, followed by
@@ -68,9 +69,9 @@ func (s Secrets) HideShortened(text string) string {
 	return strings.Join(parts, CutMark)
 }
 
-// CutEnd removes the end of a text that was cut: as many bytes as the longest secret can have there without being
-// whole. It does not look at them. If only the beginnings of secrets were removed, somebody who chooses the text could
-// guess a secret, one character after the other.
+// CutEnd removes the end of a text that was cut: one byte less than the longest secret has, whatever it contains. If
+// only the beginnings of secrets were removed, somebody who chooses the text could guess a secret, one character after
+// the other.
 func CutEnd[T string | []byte](secrets Secrets, text T) T {
 	if len(secrets) == 0 {
 		return text
@@ -82,7 +83,7 @@ func CutEnd[T string | []byte](secrets Secrets, text T) T {
 	return text[:end]
 }
 
-// inDocuments are how pages write a text: in HTML, in JSON and in URLs.
+// inDocuments are the ways in which pages write a text: in HTML, in JSON and in URLs.
 var inDocuments = []func(string) string{
 	html.EscapeString,
 	strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&quot;", "'", "&#x27;").Replace,
@@ -102,16 +103,17 @@ var inDocuments = []func(string) string{
 	escaping("=%02X"),
 }
 
-// inJavaScript makes what encodeURIComponent returns of what url.QueryEscape returns.
+// inJavaScript converts the result of url.QueryEscape to the result of encodeURIComponent.
 var inJavaScript = strings.NewReplacer("+", "%20", "%21", "!", "%27", "'", "%28", "(", "%29", ")", "%2A", "*")
 
-// escaped is what a URL writes in place of a byte.
+// escaped matches the escape of a byte in a URL.
 var escaped = regexp.MustCompile("%[0-9A-F]{2}")
 
 // inSmallLetters writes the digits of a URL's escapes as .NET does.
 func inSmallLetters(s string) string { return escaped.ReplaceAllStringFunc(s, strings.ToLower) }
 
-// escaping returns a function that writes a text as encoders do that escape whatever is no letter, digit or space.
+// escaping returns a function that escapes every character except letters, digits, spaces, hyphens, dots and
+// underscores, as some encoders do.
 func escaping(format string) func(string) string {
 	return func(s string) string {
 		var out strings.Builder
@@ -141,14 +143,14 @@ func Values(field json.RawMessage) (all []string) {
 	return all
 }
 
-// BasicAuth returns what the header of basic authentication contains.
+// BasicAuth returns the credentials in the header of basic authentication.
 func BasicAuth(user, password string) string {
 	return base64.StdEncoding.EncodeToString([]byte(user + ":" + password))
 }
 
-// Parts returns the parts of a secret that give it away on their own: of a URL the path, the query, the values of the
-// query and the parts of the path that are no words, and of a header's value what follows its scheme, which may be
-// credentials of basic authentication.
+// Parts returns the parts of a secret that are secret on their own. For a URL, these are the path, the query, the
+// values of the query, and the parts of the path that are no words. For the value of a header, it is the text after the
+// scheme, which may be credentials of basic authentication.
 func Parts(secret string) (parts []string) {
 	secret = strings.TrimSpace(secret)
 	if scheme, rest, ok := strings.Cut(secret, " "); ok && (len(rest) >= minPart || isScheme(scheme)) {

@@ -14,7 +14,7 @@ import (
 // maxFile is the maximum size of a file with keys in bytes.
 const maxFile = 64 << 10
 
-// Read returns the keys in a file, one per line, and nil if there is no file.
+// Read returns the keys in a file, one per line. It returns nil, and no error, if there is no file.
 func Read(path string) (*Keys, error) {
 	text, err := readText(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -57,8 +57,8 @@ func readText(path string) (string, error) {
 }
 
 // Create writes a random key to a new file that only its owner can read, and returns it. The file appears with its
-// whole content, and is durable when Create returns. The error is fs.ErrExist if there is such a file, which is not
-// changed.
+// whole content, and is durable when Create returns. If the file exists, it is not changed, and errors.Is(err,
+// fs.ErrExist) is true.
 func Create(path string) (*Keys, error) {
 	text := random()
 	beside, err := writeBeside(path, text+"\n", nil)
@@ -83,8 +83,8 @@ func publish(beside, path string) error {
 }
 
 // Rotate puts a new random key before the keys in a file, and returns all of them. The file is replaced as a whole,
-// keeps its owner and permissions, and is durable when Rotate returns. The caller makes sure that nobody else replaces
-// it.
+// keeps its owner and permissions, and is durable when Rotate returns. The caller makes sure that no one else replaces
+// it meanwhile.
 func Rotate(path string) (*Keys, error) {
 	text, err := readText(path)
 	if err != nil {

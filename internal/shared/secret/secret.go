@@ -16,14 +16,14 @@ import (
 
 // Limits of keys.
 const (
-	MinLength = 32 // characters of the text from which a key is made, which should have been made by a generator
+	MinLength = 32 // bytes of the text from which a key is made, which should come from a generator
 	MaxKeys   = 10
 )
 
-// ErrNoKey means that what was sealed cannot be opened: there is no key, or another one.
+// ErrNoKey means that a sealed text cannot be opened: there is no key, or a different one.
 var ErrNoKey = errors.New("the key of the secrets is missing, or another one")
 
-// ErrDamaged means that what was sealed was changed, or belongs to another owner.
+// ErrDamaged means that a sealed text was changed, or belongs to another owner.
 var ErrDamaged = errors.New("a sealed secret is damaged, or belongs to another owner")
 
 // Keys are the keys of an installation: the first seals, and all open, so that a key can be replaced. The methods are
@@ -35,7 +35,7 @@ type key struct {
 	aead cipher.AEAD
 }
 
-// What is sealed begins with a head, which is the format and the id of the key, and the nonce.
+// A sealed text begins with a head, which is the format and the id of the key, and the nonce.
 const (
 	format      = 1
 	keyIDLength = 8
@@ -43,7 +43,7 @@ const (
 	HeadLength = 1 + keyIDLength // bytes
 )
 
-// New returns the keys that are made of a text: one per line or between commas, each of at least MinLength characters.
+// New returns the keys that are made of a text: one per line or between commas, each of at least MinLength bytes.
 // Empty lines and spaces around a key are ignored.
 func New(text string) (*Keys, error) {
 	texts := slices.DeleteFunc(strings.FieldsFunc(text, func(r rune) bool {
@@ -91,7 +91,8 @@ func (k *Keys) Seal(plain []byte, context string) []byte {
 	return first.aead.Seal(out, nonce, plain, []byte(context))
 }
 
-// Open returns what was sealed. The error is ErrNoKey if it was sealed with none of the keys, or ErrDamaged.
+// Open returns the plain text of a sealed text. The error is ErrNoKey if it was sealed with none of the keys, and
+// otherwise ErrDamaged.
 func (k *Keys) Open(sealed []byte, context string) ([]byte, error) {
 	i := k.sealedWith(sealed)
 	if i < 0 {

@@ -306,7 +306,7 @@ func Contact(value string) (string, error) {
 // switches are the accepted values of switches.
 var switches = map[string]bool{"on": true, "true": true, "1": true, "off": false, "false": false, "0": false}
 
-// AbsolutePath parses the path of a file, which need not exist; "" is none.
+// AbsolutePath parses the absolute path of a file, which need not exist. It returns "" for the empty value.
 func AbsolutePath(value string) (string, error) {
 	if value != "" && !filepath.IsAbs(value) {
 		return "", errors.New("an absolute path, such as /usr/local/bin/alert")

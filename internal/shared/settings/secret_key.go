@@ -13,7 +13,7 @@ type SecretKeySetting struct {
 	SecretKeyFile string `env:"ALLSWELL_SECRET_KEY_FILE" placeholder:"PATH" help:"File with this key, or with several, one per line."`
 }
 
-// ParseSecretKey returns the keys, and nil if none is set.
+// ParseSecretKey returns the keys; nil if none is set. Errors are recorded in p.
 func (s *SecretKeySetting) ParseSecretKey(p *Parser) *secret.Keys {
 	key := Parse(p, &s.SecretKey, func(value string) (*secret.Keys, error) {
 		if value == "" {
@@ -54,7 +54,7 @@ type KeyedDatabaseSetting struct {
 	SecretKeySetting `embed:""`
 }
 
-// Keys returns the keys of the secrets, and nil if none is set. The error is an *Error.
+// Keys returns the keys of the secrets; nil if none is set. The error is an *Error.
 func (s KeyedDatabaseSetting) Keys() (*secret.Keys, error) {
 	p := NewParser(&s)
 	key := s.ParseSecretKey(p)

@@ -1,4 +1,5 @@
-// Package settings reads settings that the command line has collected, as text, from flags and environment variables.
+// Package settings reads settings, as text that the command line has collected from flags, environment variables and
+// the configuration file.
 //
 // A group of settings is a struct with a string field for each, described by the field's tags:
 //

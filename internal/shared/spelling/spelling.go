@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// minPrefix is the number of letters from which a name is taken for the beginning of another.
+// minPrefix is the minimum length of a name that can be an abbreviation of another.
 const minPrefix = 3
 
-// Closest returns the known name that name may be a misspelling or the beginning of, or "". Upper and lower case,
+// Closest returns the known name that name may be a misspelling or an abbreviation of, or "". Upper and lower case,
 // underscores and hyphens make no difference. At most a third of the letters may be wrong, or one in short names.
 func Closest(name string, known []string) string {
 	best, least := "", 0
@@ -27,13 +27,13 @@ func Closest(name string, known []string) string {
 	return best
 }
 
-// plainName makes componentId, component-id and component_id the same.
+// plainName returns the same text for componentId, component-id and component_id.
 func plainName(name string) string {
 	return strings.ToLower(strings.NewReplacer("_", "", "-", "").Replace(name))
 }
 
-// editDistance returns how many bytes have to be inserted, deleted, replaced or swapped with the next one to make a
-// into b.
+// editDistance returns the number of insertions, deletions, replacements and swaps of adjacent bytes that turn a into
+// b.
 func editDistance(a, b string) int {
 	rows := make([][]int, len(a)+1)
 	for i := range rows {

@@ -14,7 +14,7 @@ type Moment struct {
 	text  string
 	clock time.Time // as given; in UTC if there is no offset
 	fixed bool      // clock has an offset
-	day   string    // "today", "tomorrow" or the first three letters of a weekday: the date of clock is not given
+	day   string    // "yesterday", "today", "tomorrow" or three letters of a weekday; then clock has no date
 }
 
 // Layouts of moments, after a T between date and time is replaced by a space.
@@ -32,7 +32,8 @@ var (
 	dayAndTime  = regexp.MustCompile(`^(yesterday|today|tomorrow|mon|tue|wed|thu|fri|sat|sun|monday|tuesday|wednesday|thursday|friday|saturday|sunday) (?:at )?([0-9:]+)$`)
 )
 
-// UnmarshalText parses "2026-11-24 22:00", "2026-11-24T22:00:00+01:00", "2026-11-24", "tomorrow 22:00" or "fri 22:00".
+// UnmarshalText parses "2026-11-24 22:00", "2026-11-24T22:00:00+01:00", "2026-11-24", "tomorrow 22:00", "yesterday
+// 22:00" or "fri 22:00".
 func (m *Moment) UnmarshalText(text []byte) error {
 	value := strings.Join(strings.Fields(string(text)), " ")
 	value = dateAndTime.ReplaceAllString(value, "$1 $2")
@@ -70,9 +71,9 @@ func parseAny(layouts []string, value string) (time.Time, bool) {
 // NeedsZone reports whether the moment was given without an offset.
 func (m Moment) NeedsZone() bool { return !m.fixed }
 
-// In returns the moment. If it was given without an offset, it is in the zone; "tomorrow" is the day after now there,
-// and a weekday the next one on which the time is after now. It returns an error for a time that the clocks of the zone
-// do not show, or show twice.
+// In returns the moment as a time. A moment without an offset is in the zone: "tomorrow" is the day after the day of
+// now there, and a weekday is the next one on which the time is after now. It returns an error for a time that the
+// clocks of the zone do not show, or show twice.
 func (m Moment) In(zone *time.Location, now time.Time) (time.Time, error) {
 	if m.fixed {
 		return m.clock, nil

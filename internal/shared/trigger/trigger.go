@@ -1,8 +1,8 @@
 // Package trigger notifies a goroutine that there may be work for it.
 package trigger
 
-// Trigger is received from by the one goroutine that does the work. It holds one notification at most, so the work
-// must be looked for, not counted.
+// Trigger is a channel from which the one goroutine that does the work receives. It holds one notification at most, so
+// the goroutine must look for work, and not count notifications.
 type Trigger chan struct{}
 
 // New returns a trigger that has not been fired.
