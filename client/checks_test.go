@@ -30,7 +30,7 @@ func TestChecksAreFlat(t *testing.T) {
 	} {
 		got, err := json.Marshal(tt.value)
 		if err != nil || string(got) != tt.want {
-			t.Errorf("%s, %v; want %s", got, err, tt.want)
+			t.Errorf("json.Marshal = %s, %v; want %s", got, err, tt.want)
 		}
 	}
 	_, err := json.Marshal(client.NewMonitor{Type: "http", Check: client.Check{"name": "x"}})
@@ -48,7 +48,7 @@ func TestChecksAreFlat(t *testing.T) {
 	}
 	diff := cmp.Diff(client.Check{"url": "https://x/", "port": 1.0}, m.Check)
 	if diff != "" || m.Name != "Shop" || *m.Timeout != 5 || m.SlowAfter.Duration() != 800*time.Millisecond {
-		t.Errorf("%+v, %s", m, diff)
+		t.Errorf("decoding a check monitor: %+v, unexpected fields %s", m, diff)
 	}
 }
 

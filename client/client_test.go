@@ -60,7 +60,7 @@ func TestNew(t *testing.T) {
 	} {
 		c, err := client.New(base, "secret", client.Options{})
 		if (err == nil) != ok {
-			t.Errorf("%s: %v", base, err)
+			t.Errorf("New(%s) = error %v", base, err)
 		}
 		if err == nil && c.BaseURL() != strings.TrimSuffix(base, "/") {
 			t.Errorf("%s: the base URL is %s", base, c.BaseURL())
@@ -107,19 +107,19 @@ func TestErrors(t *testing.T) {
 		}).GetPage(t.Context(), "acme")
 		refused := (*client.Error)(nil)
 		if !errors.As(err, &refused) {
-			t.Errorf("%d: %v", c.answer.status, err)
+			t.Errorf("answer %d: the error is %v, not an *Error", c.answer.status, err)
 			continue
 		}
 		if refused.Error() != c.text || refused.Code != c.code || refused.Status != c.answer.status ||
 			refused.Method != "GET" || refused.Path != "/api/v1/pages/acme" {
-			t.Errorf("%d: %+v, %q; want %q", c.answer.status, refused, refused.Error(), c.text)
+			t.Errorf("answer %d: the error is %+v, text %q; want %q", c.answer.status, refused, refused.Error(), c.text)
 		}
 		for _, kind := range []error{
 			client.ErrInvalid, client.ErrUnauthenticated, client.ErrForbidden, client.ErrNotFound,
 			client.ErrRateLimited, client.ErrBusy, client.ErrUnknownOutcome,
 		} {
 			if errors.Is(err, kind) != (kind == c.is) {
-				t.Errorf("%d is %v: %v", c.answer.status, kind, errors.Is(err, kind))
+				t.Errorf("answer %d: errors.Is(err, %v) = %v", c.answer.status, kind, errors.Is(err, kind))
 			}
 		}
 		switch c.answer.status {
@@ -160,7 +160,7 @@ func TestNotAllswell(t *testing.T) {
 			}),
 		}).GetPage(t.Context(), "acme")
 		if err == nil || err.Error() != c.want {
-			t.Errorf("%s: %v, want %s", name, err, c.want)
+			t.Errorf("%s: the error is %v, want %s", name, err, c.want)
 		}
 	}
 }
@@ -329,7 +329,7 @@ func TestDeleteAgain(t *testing.T) {
 		} {
 			answers = []answer{lost, notFound}
 			if err := c.DeletePage(t.Context(), "acme"); err != nil {
-				t.Errorf("after %d: %v", lost.status, err)
+				t.Errorf("DeletePage after a lost %d: %v", lost.status, err)
 			}
 		}
 		for _, refused := range [][]answer{
@@ -339,7 +339,7 @@ func TestDeleteAgain(t *testing.T) {
 		} {
 			answers = refused
 			if err := c.DeletePage(t.Context(), "acme"); !errors.Is(err, client.ErrNotFound) {
-				t.Errorf("after %d: %v", refused[0].status, err)
+				t.Errorf("DeletePage after %d: %v, want ErrNotFound", refused[0].status, err)
 			}
 		}
 	})
@@ -355,7 +355,7 @@ func TestDeadline(t *testing.T) {
 		_, err := newClient(t, client.Options{Transport: hang}).GetPage(t.Context(), "acme")
 		took := time.Since(began)
 		if took != client.DefaultTimeout || err.Error() != "https://allswell.example did not answer within 30s" {
-			t.Errorf("after %s: %v", took, err)
+			t.Errorf("a call that gets no answer failed after %s: %v", took, err)
 		}
 
 		ctx, cancel := context.WithCancel(t.Context())
@@ -375,7 +375,7 @@ func TestDeadline(t *testing.T) {
 		}).GetPage(t.Context(), "acme")
 		took = time.Since(began)
 		if !errors.Is(err, client.ErrBusy) || took < 10*time.Second || took > 12*time.Second {
-			t.Errorf("after %s: %v", took, err)
+			t.Errorf("a call to a busy server failed after %s: %v", took, err)
 		}
 	})
 }
@@ -435,7 +435,7 @@ func TestListErrors(t *testing.T) {
 	n := 0
 	for group, err := range c.ListGroups("acme").All(t.Context()) {
 		if n++; group != nil || !errors.Is(err, client.ErrNotFound) {
-			t.Error(group, err)
+			t.Errorf("iterating over a list that is not found: %v, %v", group, err)
 		}
 	}
 	if n != 1 {
@@ -460,7 +460,7 @@ func TestChanges(t *testing.T) {
 		},
 	} {
 		if got := marshal(t, change); got != want {
-			t.Errorf("%s, want %s", got, want)
+			t.Errorf("the JSON of the change is %s, want %s", got, want)
 		}
 	}
 }
@@ -472,7 +472,7 @@ func TestRawJSON(t *testing.T) {
 	})})
 	got, err := c.GetComponent(t.Context(), "acme", "comp_1")
 	if err != nil || got.Name != "API" || string(got.RawJSON()) != raw {
-		t.Errorf("%s, %v", got.RawJSON(), err)
+		t.Errorf("RawJSON() = %s, error %v", got.RawJSON(), err)
 	}
 }
 

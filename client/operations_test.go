@@ -578,7 +578,7 @@ func TestExamples(t *testing.T) {
 	} {
 		example := lookUp(document, document, "components", "schemas", name, "example")
 		if err := json.Unmarshal([]byte(marshal(t, example)), decoded); err != nil || example == nil {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("decoding the example of %s: %v", name, err)
 			continue
 		}
 		var again object
@@ -587,7 +587,7 @@ func TestExamples(t *testing.T) {
 		}
 		for key, want := range example.(object) {
 			if !isTime(want) && marshal(t, again[key]) != marshal(t, want) && key != "updates" && key != "seconds" {
-				t.Errorf("%s.%s is %v, want %v", name, key, again[key], want)
+				t.Errorf("%s.%s after encoding is %v, want %v", name, key, again[key], want)
 			}
 		}
 	}

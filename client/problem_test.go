@@ -69,7 +69,7 @@ func TestProblemsOfOtherServers(t *testing.T) {
 func received(t *testing.T, sent []byte) (p client.Problem) {
 	t.Helper()
 	if err := json.Unmarshal(sent, &p); err != nil {
-		t.Fatalf("%s: %v", sent, err)
+		t.Fatalf("decoding the problem %s: %v", sent, err)
 	}
 	return p
 }

@@ -84,7 +84,7 @@ func TestCandidates(t *testing.T) {
 			got = got[:min(len(got), 2)]
 		}
 		if !slices.Equal(got, strings.Fields(want)) {
-			t.Errorf("%q: %q, want %q", line, got, want)
+			t.Errorf("candidates of %q: %q, want %q", line, got, want)
 		}
 	}
 }
@@ -169,7 +169,7 @@ func TestShells(t *testing.T) {
 				}
 				out, err := cmd.CombinedOutput()
 				if got := strings.Fields(string(out)); err != nil || !slices.Equal(got, strings.Fields(want)) {
-					t.Errorf("%q: %q, %v; want %q", line, out, err, want)
+					t.Errorf("completion of %q by the shell: %q, %v; want %q", line, out, err, want)
 				}
 			}
 		})

@@ -92,7 +92,7 @@ func TestEmptyVariablesAreNotSet(t *testing.T) {
 		set(&value)
 		for name, got := range valuesFromEnvironment(t) {
 			if got != want[name] {
-				t.Errorf("%q: %s is %s, want %s", value, name, got, want[name])
+				t.Errorf("variables set to %q: %s is %s, want %s", value, name, got, want[name])
 			}
 		}
 	}
@@ -110,7 +110,7 @@ func TestEmptyPathIsNotTheFolder(t *testing.T) {
 	}
 	for _, flag := range parsed.Flags() {
 		if flag.Name == "spool" && parsed.FlagValue(flag) != "" {
-			t.Errorf("%q", parsed.FlagValue(flag))
+			t.Errorf("--spool with an empty variable is %q, want none", parsed.FlagValue(flag))
 		}
 	}
 }

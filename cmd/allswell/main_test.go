@@ -130,7 +130,7 @@ func TestEmptyVariables(t *testing.T) {
 	}
 	tree := parser.Model.Target.Interface().(commands)
 	if got, err := tree.Serve.Parse(); err != nil || !reflect.DeepEqual(got, want) {
-		t.Errorf("got  %+v, %v\nwant %+v", got, err, want)
+		t.Errorf("settings with empty variables:\ngot  %+v, %v\nwant %+v", got, err, want)
 	}
 }
 

@@ -53,7 +53,7 @@ func TestRoffText(t *testing.T) {
 		"30s…":        `30s\[u2026]`,
 	} {
 		if got := roffText(text); got != want {
-			t.Errorf("%q is %q, want %q", text, got, want)
+			t.Errorf("roffText(%q) = %q, want %q", text, got, want)
 		}
 	}
 }

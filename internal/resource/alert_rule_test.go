@@ -152,7 +152,7 @@ func TestLimitsOfSilences(t *testing.T) {
 		}
 		err := Silence.Apply(&s, change, now)
 		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s: %v", c.what, err)
+			t.Errorf("changing a silence, %s: error %v", c.what, err)
 		}
 	}
 }
@@ -237,7 +237,7 @@ func TestAuditOfRules(t *testing.T) {
 	} {
 		got, err := json.Marshal(AlertRule.Audited(r).AuditObject().Fields[name])
 		if err != nil || string(got) != want {
-			t.Errorf("%s: %s, %v, want %s", name, got, err, want)
+			t.Errorf("%s: audited fields %s, %v; want %s", name, got, err, want)
 		}
 	}
 }

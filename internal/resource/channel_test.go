@@ -46,12 +46,12 @@ func TestRefusedChannels(t *testing.T) {
 			return nil
 		}, epoch)
 		if (err == nil) != (c.want == "") {
-			t.Errorf("%s: %v, want %q", c.field, err, c.want)
+			t.Errorf("creating a channel with another %s: error %v, want %q", c.field, err, c.want)
 		}
 		if err != nil {
 			checkFields(t, err, c.field)
 			if !strings.Contains(err.Error(), c.want) {
-				t.Errorf("%s: %v, want %q", c.field, err, c.want)
+				t.Errorf("creating a channel with another %s: error %v, want %q", c.field, err, c.want)
 			}
 		}
 	}

@@ -83,15 +83,15 @@ func checkDefaultsOfMonitors(t *testing.T) {
 	for minimal, others := range minimalMonitors {
 		created, err := NewMonitor(read(minimal, field.Creation), now)
 		if err != nil {
-			t.Fatal(minimal, err)
+			t.Fatalf("creating the monitor %v: %v", minimal, err)
 		}
 		replaced := created
 		if err := ChangeMonitor(&replaced, read(others, field.Changing), now); err != nil {
-			t.Fatal(minimal, err)
+			t.Fatalf("changing the monitor %v: %v", minimal, err)
 		}
 		changed := replaced
 		if err := ChangeMonitor(&replaced, read(minimal, field.Replacement), now); err != nil {
-			t.Fatal(minimal, err)
+			t.Fatalf("replacing by the monitor %v: %v", minimal, err)
 		}
 		form := monitor.Monitor{}
 		ResetMonitor(&form, created.Type)

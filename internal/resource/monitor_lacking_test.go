@@ -52,7 +52,7 @@ func TestUnreadableValueOfALackingField(t *testing.T) {
 				bad, _ := err.(*kernel.ValidationError)
 				lacking := fmt.Sprintf("A monitor of the type %s has no %s.", c.kind, i.Name)
 				if bad == nil || len(bad.Problems) != 1 {
-					t.Errorf("%v of %s of a %s: %v", request, i.Name, c.kind, err)
+					t.Errorf("%v with an unreadable %s of a %s: %v", request, i.Name, c.kind, err)
 				} else if bad.Error() == lacking {
 					lacks++
 				}

@@ -78,7 +78,7 @@ func TestCalendarOfOverride(t *testing.T) {
 		event("20260301T013000Z", "20260303T070000Z") + event("20260303T070000Z", "20260303T080000Z") +
 		event("20260303T080000Z", "20260830T120000Z") + "END:VCALENDAR|"
 	if got := strings.ReplaceAll(o.Calendar("host", t0), "\r\n", "|"); got != want {
-		t.Errorf("got\n%s\nwant\n%s", got, want)
+		t.Errorf("Calendar of an override:\ngot\n%s\nwant\n%s", got, want)
 	}
 	o.Participants = nil
 	if got := o.Calendar("host", t0); strings.Contains(got, "VEVENT") || !strings.HasSuffix(got, "END:VCALENDAR\r\n") {

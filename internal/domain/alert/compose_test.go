@@ -48,7 +48,7 @@ func TestManyAlerts(t *testing.T) {
 	m := exampleMessage()
 	m.Items = slices.Repeat(m.Items[:1], 1000+MaxLines)
 	if got := m.Headline(); got != "1,020 monitors are down" {
-		t.Errorf("%q", got)
+		t.Errorf("Headline of 1,020 alerts = %q", got)
 	}
 	lines, more := m.Lines()
 	if got := MoreLine(more); len(lines) != MaxLines || got != "and 1,000 more" {

@@ -39,7 +39,7 @@ func TestDifference(t *testing.T) {
 			"The rule covers the severity critical; the event has the severity major."},
 	} {
 		if got := (Rule{Enabled: true, Filter: c.filter}).Difference(c.subject, names); got != c.want {
-			t.Errorf("got %q, want %q", got, c.want)
+			t.Errorf("Difference = %q, want %q", got, c.want)
 		}
 		if got := (Rule{Filter: c.filter}).Difference(c.subject, names); got != "The rule is disabled." {
 			t.Errorf("of a disabled rule: %q", got)

@@ -18,7 +18,7 @@ func TestAddressOfChannel(t *testing.T) {
 	} {
 		channel := Channel{Type: c.kind, Config: json.RawMessage(c.config)}
 		if got := channel.Address(); !strings.EqualFold(got, c.want) || channel.UnconfirmedAddress() != got {
-			t.Errorf("%s %s: %q, want %q", c.kind, c.config, got, c.want)
+			t.Errorf("Address of a channel %s %s = %q, want %q", c.kind, c.config, got, c.want)
 		}
 		if channel.AddressConfirmed = true; channel.UnconfirmedAddress() != "" {
 			t.Errorf("%s %s: a confirmed address is unconfirmed", c.kind, c.config)
@@ -31,13 +31,13 @@ func TestTimesOfClocks(t *testing.T) {
 	for text, want := range map[string]ClockTime{"00:00": 0, "07:05": 425, "22:30": 1350, "23:59": 1439} {
 		var c ClockTime
 		if err := c.UnmarshalText([]byte(text)); err != nil || c != want || c.String() != text {
-			t.Errorf("%s: %d %s, %v", text, c, c, err)
+			t.Errorf("UnmarshalText(%s): %d, printed as %s, %v", text, c, c, err)
 		}
 	}
 	for _, text := range []string{"", "24:00", "23:60", "07", "07:00:00", "7 pm", "-1:00"} {
 		c := ClockTime(7)
 		if err := c.UnmarshalText([]byte(text)); err == nil || c != 7 {
-			t.Errorf("%q: %d, %v", text, c, err)
+			t.Errorf("UnmarshalText(%q): %d, error %v; want an error and no change", text, c, err)
 		}
 	}
 }
@@ -52,7 +52,7 @@ func TestReferredIDs(t *testing.T) {
 		Escalation: []Step{{time.Hour, target("3")}, {time.Hour, target("4")}}}
 	want := []string{"page_1", "mon_1", "chn_1", "onc_1", "chn_2", "onc_2", "chn_3", "onc_3", "chn_4", "onc_4"}
 	if got := r.ReferredIDs(); !slices.Equal(got, want) {
-		t.Errorf("%v, want %v", got, want)
+		t.Errorf("ReferredIDs = %v, want %v", got, want)
 	}
 	r.QuietHours = nil
 	if got := r.ReferredIDs(); !slices.Equal(got, slices.Delete(want, 4, 6)) {
@@ -138,7 +138,7 @@ func TestSubjectsOfSummaries(t *testing.T) {
 			}
 			got := (Rule{Filter: filter, Target: Target{ChannelIDs: []string{"chn_1"}}}).Summarize(names)
 			if got != want {
-				t.Errorf("%s: %s, want %s", c.event, got, want)
+				t.Errorf("summary of a rule on %s: %s, want %s", c.event, got, want)
 			}
 		}
 	}
@@ -147,7 +147,7 @@ func TestSubjectsOfSummaries(t *testing.T) {
 	} {
 		all := []string{"a", "b", "c", "d", "e", "f"}
 		if got := listOf(all[:n], "or"); got != want || all[3] != "d" {
-			t.Errorf("%d: %q, want %q", n, got, want)
+			t.Errorf("listOf %d names = %q, want %q", n, got, want)
 		}
 	}
 }
@@ -160,7 +160,7 @@ func TestLimitsOfTemplates(t *testing.T) {
 	} {
 		w, err := (Channel{Templates: Templates{TextTemplate: text}}).Words(exampleMessage())
 		if err != nil || w.Text != want {
-			t.Errorf("%s: %q, %v", text, w.Text, err)
+			t.Errorf("text of the template %s: %q, %v", text, w.Text, err)
 		}
 	}
 	m := exampleMessage()

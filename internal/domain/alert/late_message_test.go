@@ -23,7 +23,7 @@ func TestLateMessage(t *testing.T) {
 	} {
 		a := Alert{Subject: Subject{Event: c.event, Name: "Shop"}, OpenedAt: opened, ResolvedAt: c.resolved}
 		if got := (Item{a, c.kinds}).Title(opened.Add(5 * time.Minute)); got != c.want {
-			t.Errorf("%s, %v: %q, not %q", c.event, c.kinds, got, c.want)
+			t.Errorf("Title of %s, %v = %q, want %q", c.event, c.kinds, got, c.want)
 		}
 	}
 }

@@ -49,7 +49,7 @@ func TestLimitsOfOnCall(t *testing.T) {
 	} {
 		o := OnCall{Name: "Ops", Zone: "UTC", HandOverDay: "mon", Participants: c.people, Overrides: c.overrides}
 		if err := problemsOf(o, now, nil); (err == nil) != c.valid {
-			t.Errorf("%s: %v", c.what, err)
+			t.Errorf("problems of an on-call schedule with %s: %v", c.what, err)
 		}
 	}
 }

@@ -46,20 +46,20 @@ func TestTitles(t *testing.T) {
 		),
 	} {
 		if got := i.Title(t0); got != want {
-			t.Errorf("%v: %q, want %q", i.Kinds, got, want)
+			t.Errorf("Title with the notices %v = %q, want %q", i.Kinds, got, want)
 		}
 	}
 	brief := itemOf("Shop", MonitorDown, NoticeOpened, NoticeResolved)
 	brief.OpenedAt = t0.Add(-time.Millisecond)
 	if got := brief.Title(t0); got != "Shop was down for 1 second. Shop is up again" {
-		t.Errorf("%q", got)
+		t.Errorf("Title of a brief alert = %q", got)
 	}
 	for one, want := range map[string]string{
 		"does not accept": "did not accept", "is down": "was down", "has begun": "had begun",
 		"was interrupted": "was interrupted",
 	} {
 		if got := past(one); got != want {
-			t.Errorf("%q, want %q", got, want)
+			t.Errorf("past = %q, want %q", got, want)
 		}
 	}
 }
@@ -91,7 +91,7 @@ func TestHeadlines(t *testing.T) {
 		{[]Item{over, down, over, slow, down}, "2 monitors are up again, 2 monitors are down, Docs is slow"},
 	} {
 		if got := (Message{Items: c.items, At: t0}).Headline(); got != c.want {
-			t.Errorf("%q, want %q", got, c.want)
+			t.Errorf("Headline = %q, want %q", got, c.want)
 		}
 	}
 	down.Reason, slow.Reason = "timeout", "took 2 s."
@@ -99,10 +99,10 @@ func TestHeadlines(t *testing.T) {
 	got := strings.Join(lines, "|")
 	if more != 0 ||
 		got != "Shop is down: timeout|Blog is up again after 10 minutes|Acknowledged by Ann: Docs is slow: took 2 s." {
-		t.Errorf("%q and %d more", got, more)
+		t.Errorf("Lines of three alerts = %q and %d more", got, more)
 	}
 	if lines, _ = (Message{Items: []Item{slow}}).Lines(); !slices.Equal(lines, []string{"Took 2 s."}) {
-		t.Errorf("%q", lines)
+		t.Errorf("Lines of one alert = %q", lines)
 	}
 	if lines, _ = (Message{Items: []Item{over}}).Lines(); lines != nil {
 		t.Errorf("%q without a reason", lines)
@@ -134,11 +134,11 @@ func TestItems(t *testing.T) {
 			got = append(got, i.Name)
 			slices.Sort(i.Kinds)
 			if !slices.Equal(i.Kinds, []NoticeKind{NoticeOpened, NoticeRepeated}) || i.ID != "alt_"+i.Name {
-				t.Errorf("%+v", i)
+				t.Errorf("NewItems made the item %+v", i)
 			}
 		}
 		if !slices.Equal(got, want) {
-			t.Errorf("%q, want %q", got, want)
+			t.Errorf("order of the items: %q, want %q", got, want)
 		}
 	}
 	var items []Item
@@ -175,7 +175,7 @@ func TestThreads(t *testing.T) {
 	} {
 		m := Message{Thread: c.thread, Items: []Item{opened}, Links: links}
 		if got := m.Buttons(); m.Phase() != c.phase || !slices.Equal(got, c.buttons) {
-			t.Errorf("%+v: %s, %v", c.thread, m.Phase(), got)
+			t.Errorf("thread %+v: phase %s, buttons %v", c.thread, m.Phase(), got)
 		}
 		for _, item := range []Item{opened, itemOf("Shop", MonitorDown, NoticeRepeated), known, over} {
 			m.Items = []Item{itemOf("Other", MonitorDown, NoticeEscalated), item}
@@ -204,7 +204,7 @@ func TestThreads(t *testing.T) {
 	}
 	want := []NoticeKind{NoticeAcknowledged, NoticeOpened, NoticeResolved}
 	if !slices.Equal(kinds, want) || m.Current().Words.Title != "T" {
-		t.Errorf("%v, want %v of %+v", kinds, want, m.Current())
+		t.Errorf("kinds of the current message: %v, want %v of %+v", kinds, want, m.Current())
 	}
 	m.Items = []Item{itemOf("Test", ChannelTest, NoticeOpened)}
 	if got := m.Details(); got != links.Alerts {
@@ -228,7 +228,7 @@ func TestTexts(t *testing.T) {
 	}
 	m.Items = slices.Repeat(m.Items[:1], MaxLines+1)
 	if got := m.WithoutLinks().Text(10000); !strings.HasSuffix(got, "refused\nand 1 more") {
-		t.Errorf("%q", got)
+		t.Errorf("Text of a long message = %q", got)
 	}
 }
 
@@ -247,7 +247,7 @@ func TestTemplateFields(t *testing.T) {
 		t.Helper()
 		w, err := (Channel{Name: "Ops", Templates: Templates{TextTemplate: template}}).Words(m)
 		if err != nil || w.Text != want {
-			t.Errorf("%q, want %q: %v", w.Text, want, err)
+			t.Errorf("text of a template = %q, want %q: %v", w.Text, want, err)
 		}
 	}
 	makes("{{.Title}}|{{.Text}}|{{.Phase}}|{{.Severity}}|{{.Channel}}|{{.Count}}|{{.More}}|{{.AcknowledgeURL}}|{{.DetailsURL}}",

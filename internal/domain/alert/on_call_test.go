@@ -19,7 +19,7 @@ func TestOverrideWithoutParticipant(t *testing.T) {
 	err := problemsOf(o, at, before)
 	if err == nil ||
 		!strings.Contains(err.Error(), `"Bob" has an override until 2026-11-21 10:00 +01:00; delete it first.`) {
-		t.Errorf("%v", err)
+		t.Errorf("removing a participant with an override: %v", err)
 	}
 	o.Overrides = []Override{{ID: "ovr_1", Participant: "Bob", StartsAt: at.Add(-time.Hour), EndsAt: at}}
 	if err := problemsOf(o, at, before); err != nil {
@@ -37,7 +37,7 @@ func TestOverrideWithoutParticipant(t *testing.T) {
 		changed.Overrides = []Override{v}
 		err := problemsOf(changed, at, before)
 		if err == nil || !strings.Contains(err.Error(), "must name a participant") {
-			t.Errorf("%s: %v", what, err)
+			t.Errorf("an override of nobody, %s: %v", what, err)
 		}
 	}
 }
@@ -68,7 +68,7 @@ func TestTimesOfOverrides(t *testing.T) {
 		o.Overrides = []Override{tt.given}
 		err := problemsOf(o, now, nil)
 		if (err == nil) != (tt.want == "") || err != nil && !strings.Contains(err.Error(), tt.want) {
-			t.Errorf("%s: %v", tt.what, err)
+			t.Errorf("problems of an override, %s: %v", tt.what, err)
 		}
 		if err := problemsOf(o, now, o.Overrides); err != nil {
 			t.Errorf("%s, unchanged: %v", tt.what, err)
@@ -109,7 +109,7 @@ func TestReplacedOverrides(t *testing.T) {
 			got = append(got, fmt.Sprintf("%s %d-%d", part.Participant.Name, part.StartsAt.Hour(), part.EndsAt.Hour()))
 		}
 		if strings.Join(got, " ") != c.want {
-			t.Errorf("by %v: %v, want %s", c.newer, got, c.want)
+			t.Errorf("override replaced by %v: %v, want %s", c.newer, got, c.want)
 		}
 	}
 	o.Overrides = []Override{override("gone", 8, 18)}

@@ -18,7 +18,7 @@ func refused(t *testing.T, err error, field string) (messages []string) {
 	}
 	invalid, ok := errors.AsType[*kernel.ValidationError](err)
 	if !ok {
-		t.Fatalf("%v", err)
+		t.Fatalf("the error is %v, not a *ValidationError", err)
 	}
 	if len(invalid.Messages()) != 1 {
 		t.Errorf("about other fields than %s: %v", field, invalid)

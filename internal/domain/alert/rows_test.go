@@ -48,7 +48,7 @@ func TestRowsOfEvents(t *testing.T) {
 		}
 		a.ResolvedAt = t0
 		if got := a.Outcome(); got != w.over {
-			t.Errorf("%s: %q", w.event, got)
+			t.Errorf("Outcome of an ended %s = %q", w.event, got)
 		}
 		if a.EndReason = "the monitor was deleted"; w.end != "" {
 			title = "The alert of Shop is over"
@@ -74,7 +74,7 @@ func TestStates(t *testing.T) {
 			AcknowledgedAt: c.acknowledged, ResolvedAt: c.resolved,
 		}).State()
 		if got != c.want || !slices.Contains(States, got) {
-			t.Errorf("%s, want %s of %v", got, c.want, States)
+			t.Errorf("State = %s, want %s of %v", got, c.want, States)
 		}
 	}
 	a := Alert{ID: "alt_1", OpenedAt: t0}
@@ -144,7 +144,7 @@ func TestWordsOfFilters(t *testing.T) {
 		"Backup or Shop on Acme, tagged web, with the severity major or critical, of monitor.down": all,
 	} {
 		if got := f.Words(names); got != want {
-			t.Errorf("%q, want %q", got, want)
+			t.Errorf("Words = %q, want %q", got, want)
 		}
 	}
 	subject := Subject{
@@ -187,7 +187,7 @@ func TestWordsOfForecasts(t *testing.T) {
 		"its channels are disabled, or were notified by another rule": WhyNobody(1, 1),
 	} {
 		if got != want {
-			t.Errorf("%q, want %q", got, want)
+			t.Errorf("text of a forecast = %q, want %q", got, want)
 		}
 	}
 }
@@ -209,14 +209,14 @@ func TestRecipients(t *testing.T) {
 	}
 	want := []Recipient{{ChannelID: "chn_1"}, {"chn_2", "onc_1", "Ann"}, {ChannelID: "chn_4"}}
 	if got := Recipients(targets, schedules, t0); !slices.Equal(got, want) {
-		t.Errorf("%+v", got)
+		t.Errorf("Recipients = %+v", got)
 	}
 	r := Rule{
 		Target: targets[0], QuietHours: &QuietHours{Target: Target{OnCallIDs: []string{"onc_2"}}},
 		Escalation: []Step{{time.Hour, targets[1]}},
 	}
 	if got := r.Targets(); !reflect.DeepEqual(got, []Target{targets[0], r.QuietHours.Target, targets[1]}) {
-		t.Errorf("%+v", got)
+		t.Errorf("Targets = %+v", got)
 	}
 	enabled := map[string]bool{"chn_2": true}
 	if got := schedules[0].Problems(enabled); got != nil {
@@ -224,7 +224,7 @@ func TestRecipients(t *testing.T) {
 	}
 	for i, want := range map[int]string{1: "Bob has no channel that is enabled", 2: "there are no participants"} {
 		if got := schedules[i].Problems(enabled); len(got) != 1 || !strings.Contains(got[0], want) {
-			t.Errorf("%q, want %q", got, want)
+			t.Errorf("Problems = %q, want %q", got, want)
 		}
 	}
 }
@@ -235,7 +235,7 @@ func TestSecretsOfChannels(t *testing.T) {
 		config := json.RawMessage(`{"` + name + `":"https://a.example/","x":1}`)
 		shown, plain := SplitConfig(kind, config)
 		if string(shown) != `{"x":1}` || len(plain) != 1 || string(plain[name]) != `"https://a.example/"` {
-			t.Errorf("%s: %s and %s", kind, shown, plain)
+			t.Errorf("SplitConfig of %s = %s and %s", kind, shown, plain)
 		}
 		for _, same := range []string{`{"x":1}`, `[]`} {
 			if shown, plain := SplitConfig(kind, json.RawMessage(same)); string(shown) != same || plain != nil {
@@ -251,7 +251,7 @@ func TestSecretsOfChannels(t *testing.T) {
 		`7`: "",
 	} {
 		if got := URLHost(map[string]json.RawMessage{"url": json.RawMessage(secret)}); got != want {
-			t.Errorf("%s: %q", secret, got)
+			t.Errorf("URLHost(%s) = %q", secret, got)
 		}
 	}
 	c := Channel{

@@ -36,7 +36,7 @@ func TestQuietHours(t *testing.T) {
 		}
 		end, ok := c.q.EndAfter(at)
 		if got := end.UTC().Format(time.RFC3339); ok != (c.end != "") || ok && got != c.end {
-			t.Errorf("%+v at %s: %s, %v, want %s", c.q, c.at, got, ok, c.end)
+			t.Errorf("EndAfter of %+v at %s = %s, %v; want %s", c.q, c.at, got, ok, c.end)
 		}
 	}
 }
@@ -98,7 +98,7 @@ func TestOnCall(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got, ok := o.On(instant); !ok || got.Name != want {
-			t.Errorf("%s: %s, want %s", at, got.Name, want)
+			t.Errorf("On at %s = %s, want %s", at, got.Name, want)
 		}
 	}
 	if _, ok := (OnCall{Zone: "UTC", HandOverDay: "mon"}).On(t0); ok {
@@ -133,7 +133,7 @@ func TestTurns(t *testing.T) {
 			for range 5 {
 				instant := turn.StartsAt.Add(time.Duration(rand.Int64N(int64(turn.EndsAt.Sub(turn.StartsAt)))))
 				if p, _ := o.On(instant); p.Name != turn.Participant.Name {
-					t.Fatalf("%+v: %s at %s, want %s", o, p.Name, instant, turn.Participant.Name)
+					t.Fatalf("%+v: On = %s at %s, want %s as in Turns", o, p.Name, instant, turn.Participant.Name)
 				}
 				if override := slices.ContainsFunc(o.Overrides, func(v Override) bool {
 					return v.covers(instant)
@@ -231,7 +231,7 @@ func TestBriefAlert(t *testing.T) {
 		p := r.Begin(a, c.notifyAt)
 		got := r.Advance(p, a, time.Time{}, p.DueAt.Add(time.Minute))
 		if got.Kind != c.want || !got.Next.DueAt.IsZero() {
-			t.Errorf("%s: %+v", c.name, got)
+			t.Errorf("Advance of a rule on an alert that ended, %s: %+v", c.name, got)
 		}
 	}
 }
@@ -256,7 +256,7 @@ func TestSilencedUntil(t *testing.T) {
 		got := SilencedUntil(c.all, s, t0)
 		want := t0.Add(time.Duration(c.want) * time.Hour)
 		if c.want == 0 && !got.IsZero() || c.want != 0 && !got.Equal(want) {
-			t.Errorf("%+v: %s, want %s", c.all, got, want)
+			t.Errorf("SilencedUntil of %+v = %s, want %s", c.all, got, want)
 		}
 	}
 }

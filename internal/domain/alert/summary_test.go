@@ -77,7 +77,7 @@ var summaries = []struct {
 func TestSummarize(t *testing.T) {
 	for _, c := range summaries {
 		if got := c.rule.Summarize(summaryNames); got != c.want {
-			t.Errorf("got  %s\nwant %s", got, c.want)
+			t.Errorf("Summarize:\ngot  %s\nwant %s", got, c.want)
 		}
 	}
 }

@@ -23,13 +23,13 @@ func TestTemplates(t *testing.T) {
 	} {
 		c := Channel{Name: "Ops", Templates: Templates{TextTemplate: template}}
 		if w, err := c.Words(exampleMessage()); err != nil || w.Text != want || w.Title != "" {
-			t.Errorf("%s:\n%q, want\n%q; %v", template, w.Text, want, err)
+			t.Errorf("text of the template %s:\n%q, want\n%q; %v", template, w.Text, want, err)
 		}
 	}
 	m := exampleMessage()
 	m.Words, _ = Channel{Templates: Templates{TitleTemplate: "a\n b", TextTemplate: "one\ntwo"}}.Words(m)
 	if text := m.WithoutLinks().Text(100); text != "a b\none\ntwo" {
-		t.Errorf("%q", text)
+		t.Errorf("Text with words of templates = %q", text)
 	}
 	long, _ := Channel{
 		Templates: Templates{TitleTemplate: `{{range .Alerts}}` + strings.Repeat("é", 200) + `{{end}}`},
@@ -66,19 +66,19 @@ func TestInvalidTemplates(t *testing.T) {
 		var bad kernel.ValidationError
 		CheckTemplate(&bad, "title_template", template)
 		if got := bad.Messages()["title_template"]; len(got) != 1 || !strings.Contains(got[0], want) {
-			t.Errorf("%s: %q, want %s", template, got, want)
+			t.Errorf("problems of the template %s: %q, want %s", template, got, want)
 		}
 	}
 	// What works for the example may fail later: the default is used, and the other template.
 	c := Channel{Templates: Templates{TitleTemplate: `{{(index .Alerts 1).Name}}`, TextTemplate: "{{.Count}}"}}
 	var bad kernel.ValidationError
 	if CheckTemplate(&bad, "title_template", c.TitleTemplate); bad.Err() != nil {
-		t.Fatal(bad.Err())
+		t.Fatalf("CheckTemplate refuses a valid template: %v", bad.Err())
 	}
 	m := exampleMessage()
 	m.Items = m.Items[:1]
 	if w, err := c.Words(m); err == nil || w.Title != "" || w.Text != "1" {
-		t.Errorf("%+v, %v", w, err)
+		t.Errorf("Words with a title that fails = %+v, %v", w, err)
 	}
 }
 

@@ -80,7 +80,7 @@ func TestChatSignUps(t *testing.T) {
 			Channel: audience.ChannelSlack, Target: target,
 		}).CheckSignUp()
 		if (err == nil) != good {
-			t.Errorf("%q: %v", target, err)
+			t.Errorf("sign-up of %q: error %v", target, err)
 		}
 	}
 	for target, good := range map[string]bool{
@@ -91,7 +91,7 @@ func TestChatSignUps(t *testing.T) {
 			Channel: audience.ChannelMattermost, Target: target,
 		}).CheckSignUp()
 		if (err == nil) != good {
-			t.Errorf("%q: %v", target, err)
+			t.Errorf("sign-up of %q: error %v", target, err)
 		}
 	}
 }

@@ -51,7 +51,7 @@ func TestRowsOfChannels(t *testing.T) {
 				r.host("https://example.com:8443/hook"))
 		}
 		if got != want[r.channel] {
-			t.Errorf("%s: %q, want %q", r.channel, got, want[r.channel])
+			t.Errorf("properties of %s: %q, want %q", r.channel, got, want[r.channel])
 		}
 	}
 }
@@ -179,10 +179,10 @@ func TestTargetsOfChannels(t *testing.T) {
 		var bad kernel.ValidationError
 		got := c.check(&bad, "target", c.target)
 		if got != c.want || (c.want == "") != (bad.Err() != nil) {
-			t.Errorf("%q: %q, want %q; %v", c.target, got, c.want, bad.Err())
+			t.Errorf("checkTarget(%q) = %q, want %q; %v", c.target, got, c.want, bad.Err())
 		}
 		if said := bad.Messages()["target"]; c.want == "" && (len(said) != 1 || !strings.Contains(said[0], c.wrong)) {
-			t.Errorf("%q: %q, want %q", c.target, said, c.wrong)
+			t.Errorf("problem of the target %q: %q, want %q", c.target, said, c.wrong)
 		}
 	}
 }

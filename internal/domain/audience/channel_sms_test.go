@@ -33,7 +33,7 @@ func TestPhoneNumbers(t *testing.T) {
 		var bad *kernel.ValidationError
 		if want == "" && (!errors.As(err, &bad) || !bad.Has("target")) ||
 			want != "" && (err != nil || n.Target != want) {
-			t.Errorf("%q: %q, %v; want %q", typed, n.Target, err, want)
+			t.Errorf("CheckSignUp of %q: target %q, %v; want %q", typed, n.Target, err, want)
 		}
 	}
 }
@@ -51,7 +51,7 @@ func TestInCountries(t *testing.T) {
 		{"+18765551234", []string{"1876"}, true}, {"+18095551234", []string{"1876"}, false},
 	} {
 		if got := audience.InCountries(c.number, c.codes); got != c.want {
-			t.Errorf("%s in %v: %v", c.number, c.codes, got)
+			t.Errorf("InCountries(%s, %v) = %v", c.number, c.codes, got)
 		}
 	}
 }
@@ -68,7 +68,8 @@ func TestRulesOfSMS(t *testing.T) {
 	operator := visitor
 	operator.AddedByOperator = true
 	if visitor.Destination() != operator.Destination() || c.Shown(visitor.Target) != visitor.Target {
-		t.Errorf("%s, %s", visitor.Destination(), c.Shown(visitor.Target))
+		t.Errorf("an SMS subscriber has the destination %s, and is shown as %s", visitor.Destination(),
+			c.Shown(visitor.Target))
 	}
 }
 
@@ -86,16 +87,16 @@ func TestPhonesInImports(t *testing.T) {
 	}
 	lines, err := audience.SubscriberImport{CSV: out.String(), Consent: "a form"}.Check()
 	if err != nil || len(lines) != 3 {
-		t.Fatalf("%v, %v", lines, err)
+		t.Fatalf("Check of an import = %v, %v", lines, err)
 	}
 	l := lines[0]
 	if l.Result != audience.ImportAdded || l.Address != "+4915112345678" || l.Channel != audience.ChannelSMS {
-		t.Errorf("%+v", l)
+		t.Errorf("imported phone number: %+v", l)
 	}
 	if l := lines[1]; l.Result != audience.ImportSubscribed {
 		t.Errorf("the same number again: %+v", l)
 	}
 	if l := lines[2]; l.Result != audience.ImportInvalid || !strings.Contains(l.Reason, "country code") {
-		t.Errorf("%+v", l)
+		t.Errorf("phone number without a country: %+v", l)
 	}
 }

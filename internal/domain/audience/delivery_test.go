@@ -213,7 +213,7 @@ func TestDeliveryAhead(t *testing.T) {
 		{"expired ones do not count", audience.ChannelEmail, []change{old, due}, "dlv_1", ""},
 	} {
 		if got := audience.DeliveryAhead(deliveries(c.channel, c.open...), c.of, domaintest.Epoch); got != c.want {
-			t.Errorf("%s: %q, want %q", c.name, got, c.want)
+			t.Errorf("%s: DeliveryAhead = %q, want %q", c.name, got, c.want)
 		}
 	}
 }
@@ -355,7 +355,7 @@ func TestApplyOutcome(t *testing.T) {
 		d := claimed(1)
 		d.ApplyOutcome(audience.SendOutcome{Result: result, Reason: "why"}, sentAt, 0.5)
 		if d.State != want || d.Reason != "why" || !d.LeaseUntil.IsZero() || !d.UpdatedAt.Equal(sentAt) {
-			t.Errorf("%v: %+v", result, d)
+			t.Errorf("ApplyOutcome with %v: %+v", result, d)
 		}
 	}
 }
@@ -402,7 +402,7 @@ func TestRetryAfterOfDeliveries(t *testing.T) {
 		d.HappenedAt = sentAt.Add(-c.late)
 		d.ApplyOutcome(audience.SendOutcome{RetryAfter: c.after}, sentAt, 0.5)
 		if got := d.NextAttemptAt.Sub(sentAt); got != c.want {
-			t.Errorf("%s: again after %v, want %v", c.name, got, c.want)
+			t.Errorf("%s: the next attempt is after %v, want %v", c.name, got, c.want)
 		}
 	}
 }

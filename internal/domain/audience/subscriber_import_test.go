@@ -41,7 +41,7 @@ func TestImportsAreRead(t *testing.T) {
 		lines, err := audience.SubscriberImport{CSV: c.list, Consent: "a form"}.Check()
 		var bad *kernel.ValidationError
 		if (c.want == nil) != (errors.As(err, &bad) && bad.Has("csv")) {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("reading the list %s: error %v", name, err)
 		}
 		var got []string
 		for _, l := range lines {
@@ -53,7 +53,7 @@ func TestImportsAreRead(t *testing.T) {
 			}
 		}
 		if c.want != nil && !slices.Equal(got, c.want) {
-			t.Errorf("%s: %q, want %q", name, got, c.want)
+			t.Errorf("lines of the list %s: %q, want %q", name, got, c.want)
 		}
 	}
 	var bad *kernel.ValidationError

@@ -88,7 +88,7 @@ func TestTargetsAreNormalised(t *testing.T) {
 		got, err := audience.NewSubscriber{Channel: c.channel, Target: c.from}.Check()
 		if c.to != "" {
 			if err != nil || got.Target != c.to {
-				t.Errorf("%.80q: %q, %v, want %q", c.from, got.Target, err, c.to)
+				t.Errorf("Check of the target %.80q = %q, %v; want %q", c.from, got.Target, err, c.to)
 			}
 		} else if err == nil || !strings.Contains(err.Error(), c.otherwise) {
 			t.Errorf("%.80q is accepted as %q, %v; want it rejected: %s", c.from, got.Target, err, c.otherwise)
@@ -218,7 +218,7 @@ func TestWants(t *testing.T) {
 			statuspage.EventMonitorWarning, statuspage.EventMonitorWarningEnded,
 		} {
 			if got := s.Wants(kind, c.about); got != c.want {
-				t.Errorf("%s: %s: %v", c.name, kind, got)
+				t.Errorf("%s: Wants(%s) = %v", c.name, kind, got)
 			}
 		}
 	}
@@ -292,7 +292,7 @@ func TestMailboxKey(t *testing.T) {
 		"no address":                  "no address",
 	} {
 		if got := kernel.MailboxKey(address); got != want {
-			t.Errorf("%s: %s, want %s", address, got, want)
+			t.Errorf("MailboxKey(%s) = %s, want %s", address, got, want)
 		}
 	}
 	for _, host := range []string{"example.com", "gmail.com", "yahoo.com", "proton.me"} {
@@ -329,7 +329,7 @@ func TestVisitorsWebhooks(t *testing.T) {
 	} {
 		n, err := audience.NewSubscriber{Channel: audience.ChannelWebhook, Target: target}.CheckSignUp()
 		if want == "" && err == nil || want != "" && (err != nil || n.Target != want) {
-			t.Errorf("%q: %q, %v", target, n.Target, err)
+			t.Errorf("CheckSignUp of the webhook %q = %q, %v", target, n.Target, err)
 		}
 	}
 	visitors, operators := audience.Subscriber{Channel: audience.ChannelWebhook, Target: "https://example.com/"},

@@ -15,6 +15,6 @@ func TestWriteCSVGuardsFormulas(t *testing.T) {
 	}
 	want := "'=1+1,'+1,'-1,'@x,'\tx,\"'\rx\",\"'\nx\",,a=1,\"say \"\"x\"\", y\"\n"
 	if out.String() != want || rows[0][0] != "=1+1" {
-		t.Errorf("%q, want %q", out.String(), want)
+		t.Errorf("WriteCSV wrote %q, want %q", out.String(), want)
 	}
 }

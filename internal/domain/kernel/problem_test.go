@@ -40,7 +40,8 @@ func TestProblemsHaveWords(t *testing.T) {
 		var bad kernel.ValidationError
 		bad.Add(c.field, c.code, c.args...)
 		if p := bad.Problems[0]; p.Message() != c.message || p.Text(word) != c.text {
-			t.Errorf("%s: %q and %q, want %q and %q", c.code, p.Message(), p.Text(word), c.message, c.text)
+			t.Errorf("problem %s: Message and Text are %q and %q, want %q and %q", c.code, p.Message(), p.Text(word),
+				c.message, c.text)
 		}
 	}
 }

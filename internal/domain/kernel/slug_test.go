@@ -19,7 +19,7 @@ func TestSlugOf(t *testing.T) {
 		strings.Repeat("x", 62) + " y": strings.Repeat("x", 62),
 	} {
 		if got := kernel.SlugOf(name, "component"); got != want || !kernel.ValidSlug(got) {
-			t.Errorf("%q: %q, want %q", name, got, want)
+			t.Errorf("SlugOf(%q) = %q, want %q", name, got, want)
 		}
 	}
 }
@@ -32,7 +32,7 @@ func TestLatinLetters(t *testing.T) {
 			continue
 		}
 		if got := kernel.ToASCII(string(r)); got != plain[:1] {
-			t.Errorf("%c (%U): %q, want %q", r, r, got, plain[:1])
+			t.Errorf("ToASCII(%c, %U) = %q, want %q", r, r, got, plain[:1])
 		}
 	}
 }
@@ -48,7 +48,7 @@ func TestFreeSlug(t *testing.T) {
 		{long, long[:61] + "-2", []string{long}},
 	} {
 		if got := kernel.FreeSlug(c.slug, c.taken); got != c.want || !kernel.ValidSlug(got) {
-			t.Errorf("%s of %q: %q, want %q", c.slug, c.taken, got, c.want)
+			t.Errorf("FreeSlug(%s, %q) = %q, want %q", c.slug, c.taken, got, c.want)
 		}
 	}
 }

@@ -33,7 +33,7 @@ func TestStatusTable(t *testing.T) {
 				t.Errorf("%s has no %s", s, what)
 			}
 			if other, taken := seen[what+text]; taken {
-				t.Errorf("%s has the %s of %s", s, what, other)
+				t.Errorf("status %s has the same %s as %s", s, what, other)
 			}
 			seen[what+text] = s
 		}

@@ -86,7 +86,7 @@ func TestJoinInvalid(t *testing.T) {
 		"name": {"The name is 100% wrong.", "The name is too long."}, "slug": {"The slug is wrong."},
 	}
 	if !errors.As(err, &bad) || !reflect.DeepEqual(bad.Messages(), want) {
-		t.Errorf("%v, want %v", err, want)
+		t.Errorf("JoinInvalid = %v, want %v", err, want)
 	}
 	if err := kernel.JoinInvalid(one.Err(), kernel.ErrBusy, two.Err()); err != kernel.ErrBusy {
 		t.Errorf("another error became %v", err)

@@ -102,7 +102,7 @@ func TestCheckRule(t *testing.T) {
 			view.Now = view.Now.Add(time.Minute)
 		}
 		if got := strings.Join(got, " "); got != c.want {
-			t.Errorf("%s: %s, want %s", c.results, got, c.want)
+			t.Errorf("effects of the results %s: %s, want %s", c.results, got, c.want)
 		}
 	}
 }
@@ -209,10 +209,10 @@ func TestNextCheck(t *testing.T) {
 		id := fmt.Sprintf("mon_%d", rapid.Int().Draw(t, "id"))
 		next := monitor.NextCheck(id, interval, now)
 		if !next.After(now) || next.Sub(now) > interval {
-			t.Fatalf("after %v: %v", now, next)
+			t.Fatalf("NextCheck after %v = %v", now, next)
 		}
 		if again := monitor.NextCheck(id, interval, next); again.Sub(next) != interval {
-			t.Fatalf("after %v: %v", next, again)
+			t.Fatalf("NextCheck after the check at %v = %v", next, again)
 		}
 	})
 	var buckets [10]int
@@ -260,7 +260,7 @@ func TestCheckChange(t *testing.T) {
 		resource.ChangeMonitor(&got, c.change, domaintest.At(0))
 		restarted := got.ConsecutiveFailures == 0 && got.CheckState.SlowSince.IsZero()
 		if restarted != c.restart || fmt.Sprint(got.Check.SecretFields) != c.fields {
-			t.Errorf("%s: %+v", name, got)
+			t.Errorf("%s: the changed monitor is %+v", name, got)
 		}
 	}
 	var bad *kernel.ValidationError
@@ -453,7 +453,7 @@ func TestCheckSentences(t *testing.T) {
 		e := m.Explain(monitor.Tick{AsOf: now, Threshold: 3})
 		e.DownSince, e.TakenOver = now.Add(-30*time.Minute), m.CheckState.Good == 1 // is said only of an outage
 		if got := strings.Join(e.Sentences(clockTime), " "); got != want {
-			t.Errorf("got  %s\nwant %s", got, want)
+			t.Errorf("Sentences:\ngot  %s\nwant %s", got, want)
 		}
 	}
 }
@@ -468,7 +468,7 @@ func TestUnknownIsExplained(t *testing.T) {
 	got := strings.Join(e.Sentences(func(t time.Time) string { return t.UTC().Format("15:04:05") }), " ")
 	want := "Since 00:01:00 it is unknown whether the target works: it is this service. Such checks do not count."
 	if e.State != monitor.MonitorUnknown || got != want {
-		t.Errorf("%s: %s", e.State, got)
+		t.Errorf("explanation of the state %s: %s", e.State, got)
 	}
 }
 
@@ -549,7 +549,7 @@ func TestCausesOfGapsHaveWords(t *testing.T) {
 	for _, cause := range append(monitor.GapCauses, "") {
 		got := (monitor.CheckingGap{Cause: cause}).Text()
 		if (got == "") != (cause == "") || strings.Contains(got, "late") != (cause == monitor.GapLateChecks) {
-			t.Errorf("%s: %q", cause, got)
+			t.Errorf("Text of the cause %s = %q", cause, got)
 		}
 	}
 }

@@ -225,7 +225,7 @@ func TestEveryResultInEveryState(t *testing.T) {
 				Now: noon, Threshold: 3, Replicas: map[string]string{"a": "here", "b": "there"},
 			})
 			if got := describeCheck(m, e); got != state.want[i] {
-				t.Errorf("%s: %s %s: %s, want %s", state.name, r.Status, r.Reason, got, state.want[i])
+				t.Errorf("%s: after the result %s %s: %s, want %s", state.name, r.Status, r.Reason, got, state.want[i])
 			}
 			status := r.Status
 			if !m.Enabled || status == monitor.CheckUnknown {

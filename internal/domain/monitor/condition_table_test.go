@@ -47,7 +47,7 @@ func TestLimitsOfConditions(t *testing.T) {
 		var bad *kernel.ValidationError
 		refused := errors.As(err, &bad)
 		if refused == c.ok || refused && (len(bad.Messages()) != 1 || !bad.Has(c.field)) {
-			t.Errorf("%s of %+v: %v", c.field, c.given, err)
+			t.Errorf("problems of the %s of %+v: %v", c.field, c.given, err)
 		}
 	}
 }
@@ -87,7 +87,7 @@ func TestActions(t *testing.T) {
 						whole, want)
 				}
 				if has := other == c || other == monitor.ConditionMaxRuntime; r.Has(other) != has {
-					t.Errorf("with %s, Has(%s) is %t", c, other, !has)
+					t.Errorf("conditions with %s: Has(%s) is %t", c, other, !has)
 				}
 			}
 			w := r.WithDefaults()
@@ -313,7 +313,7 @@ func TestEveryStart(t *testing.T) {
 	for name, c := range starts {
 		c.start.At, c.start.RunID = noon, "r"
 		if got := describeVerdict(c.monitor.EvaluateStart(c.start)); got != c.want {
-			t.Errorf("%s: %q, want %q", name, got, c.want)
+			t.Errorf("%s: EvaluateStart = %q, want %q", name, got, c.want)
 		}
 	}
 }
@@ -367,7 +367,7 @@ func TestEveryEnd(t *testing.T) {
 			c.change(&m)
 		}
 		if got := describeVerdict(m.EvaluateEnd(c.run, noon, monitor.RunEnd(c.success))); got != c.want {
-			t.Errorf("%s: %q, want %q", name, got, c.want)
+			t.Errorf("%s: EvaluateEnd = %q, want %q", name, got, c.want)
 		}
 	}
 	got := describeVerdict(monitor.Monitor{}.EvaluateOverdue(run(time.Minute)))

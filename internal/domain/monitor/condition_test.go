@@ -64,7 +64,7 @@ func TestRunWithoutIDThatReplacesAnotherIsNotTooShort(t *testing.T) {
 			Ambiguous: start.Ambiguous(),
 		}
 		if v := m.EvaluateEnd(r, domaintest.At(time.Second), monitor.RunSucceeds); (len(v.Violated) > 0) != c.tooShort {
-			t.Errorf("%s: %+v", c.name, v)
+			t.Errorf("%s: EvaluateEnd = %+v", c.name, v)
 		}
 	}
 	if v := m.EvaluateEnd(monitor.Run{}, domaintest.Epoch, monitor.RunSucceeds); len(v.Satisfied)+len(v.Violated) > 0 {

@@ -564,7 +564,7 @@ var commonDecisionRows = []domaintest.Row{
 		form := regexp.MustCompile(`^[0-9A-Za-z]{32}$`)
 		for range 1000 {
 			if token := kernel.NewPingToken(); !form.MatchString(token) {
-				t.Fatalf("%q", token)
+				t.Fatalf("NewPingToken = %q", token)
 			}
 		}
 		for _, bad := range []string{
@@ -585,7 +585,7 @@ var commonDecisionRows = []domaintest.Row{
 		for _, prefix := range []string{"comp_", "upd_", "mon_", "page_", "grp_", "tok_"} {
 			id := kernel.NewID(prefix, domaintest.T0)
 			if rest, ok := strings.CutPrefix(id, prefix); !ok || !form.MatchString(rest) {
-				t.Errorf("%q", id)
+				t.Errorf("NewID = %q", id)
 			}
 		}
 		domaintest.Equal(t, "prefix of a component", kernel.PrefixComponent, "comp_")

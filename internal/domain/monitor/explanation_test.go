@@ -165,7 +165,7 @@ func TestExplanationSentences(t *testing.T) {
 	for name, c := range sentences {
 		e := c.m.Explain(monitor.Tick{AsOf: c.now, Period: time.Minute, Threshold: 3, Gaps: c.gaps})
 		if got := strings.Join(e.Sentences(clockTime), " "); got != c.want {
-			t.Errorf("%s:\ngot  %s\nwant %s", name, got, c.want)
+			t.Errorf("Sentences of %s:\ngot  %s\nwant %s", name, got, c.want)
 		}
 		if !slices.Contains(monitor.DisplayStates, e.State) {
 			t.Errorf("%s: state %q", name, e.State)
@@ -271,11 +271,11 @@ func TestExplanationSentencesOfJobs(t *testing.T) {
 			c.explain(&e)
 		}
 		if got := strings.Join(e.Sentences(clockTime), " "); got != c.want {
-			t.Errorf("%s:\ngot  %s\nwant %s", name, got, c.want)
+			t.Errorf("Sentences of %s:\ngot  %s\nwant %s", name, got, c.want)
 		}
 		if e.Period != time.Minute || e.Interval != m.Interval || e.Cron != m.Cron || e.Grace != m.Grace ||
 			!e.RunDueAt.Equal(m.RunDueAt) {
-			t.Errorf("%s: %+v", name, e)
+			t.Errorf("Explain of %s: %+v", name, e)
 		}
 	}
 }

@@ -24,14 +24,14 @@ func TestParseSignal(t *testing.T) {
 	} {
 		kind, code, ok := monitor.ParseSignal(segment)
 		if !ok || kind != want.kind || (code == nil) != (want.code == none) || code != nil && *code != want.code {
-			t.Errorf("%q is %q, %v, %v", segment, kind, code, ok)
+			t.Errorf("ParseSignal(%q) = %q, %v, %v", segment, kind, code, ok)
 		}
 	}
 	for _, segment := range []string{
 		"", "ping", "Start", "FAIL", "fail ", "00", "01", "+1", "-1", "256", "1000", "0x1", "1.0", "１", "1_0",
 	} {
 		if kind, code, ok := monitor.ParseSignal(segment); ok || kind != "" || code != nil {
-			t.Errorf("%q is %q, %v, %v", segment, kind, code, ok)
+			t.Errorf("ParseSignal(%q) = %q, %v, %v; want none", segment, kind, code, ok)
 		}
 	}
 }
@@ -107,7 +107,7 @@ func TestCheckRunAroundItsEnd(t *testing.T) {
 	} {
 		run := monitor.Run{StartedAt: domaintest.At(0), DueAt: domaintest.At(due)}
 		if got := c.m.CheckRun(run, monitor.Tick{AsOf: domaintest.At(c.asOf), Gaps: c.gaps}); got != c.want {
-			t.Errorf("%s: %d, want %d", name, got, c.want)
+			t.Errorf("%s: CheckRun = %d, want %d", name, got, c.want)
 		}
 	}
 }
@@ -165,7 +165,7 @@ func TestOutputText(t *testing.T) {
 		"  " + strings.Repeat("é", 20) + " ": strings.Repeat("é", 20),
 	} {
 		if got := monitor.OutputText([]byte(output), 20); got != want {
-			t.Errorf("%q is %q, want %q", output, got, want)
+			t.Errorf("OutputText(%q) = %q, want %q", output, got, want)
 		}
 	}
 }
@@ -199,7 +199,7 @@ func TestMessagesOfOutages(t *testing.T) {
 	} {
 		_, n := m.FailureIncident(c.reason, c.output)
 		if c.begin != "" && (n.Message != c.begin || n.System.Text() != c.begin) {
-			t.Errorf("%s: %q, want %q", c.reason, n.Message, c.begin)
+			t.Errorf("first update of an outage by %s: %q, want %q", c.reason, n.Message, c.begin)
 		}
 		o := monitor.Outage{
 			Reason: c.reason, SilentSince: domaintest.At(-30 * time.Minute), StartedAt: domaintest.At(0),

@@ -181,7 +181,7 @@ func TestTargetThatWorksIsNeverMarkedDown(t *testing.T) {
 		w.drawSteps(t)
 		w.run(func(now time.Time) bool {
 			if w.monitor.ConsecutiveFailures > 0 || w.monitor.State == monitor.MonitorDown {
-				t.Fatalf("at %v: %+v", now.Sub(domaintest.Epoch), w.monitor)
+				t.Fatalf("a target that works has failures at %v: %+v", now.Sub(domaintest.Epoch), w.monitor)
 			}
 			return true
 		})
@@ -197,7 +197,7 @@ func TestOneLocationAloneRaisesNothing(t *testing.T) {
 		w.checkers[1].dead = w.drawFaults(t, "b dead")
 		w.run(func(now time.Time) bool {
 			if w.monitor.ConsecutiveFailures > 0 {
-				t.Fatalf("at %v: %+v", now.Sub(domaintest.Epoch), w.monitor)
+				t.Fatalf("one location has caused failures at %v: %+v", now.Sub(domaintest.Epoch), w.monitor)
 			}
 			return true
 		})

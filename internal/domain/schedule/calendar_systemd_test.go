@@ -63,7 +63,7 @@ func systemdTimes(t *testing.T, expressions []string) map[string]string {
 			case label == "Next elapse" || strings.HasPrefix(label, "Iter"):
 				at, err := time.Parse("Mon 2006-01-02 15:04:05 MST", value)
 				if err != nil {
-					t.Fatalf("%q: %v", expression, err)
+					t.Fatalf("systemd-analyze of %q: %v", expression, err)
 				}
 				times = append(times, at.Format(time.RFC3339))
 				said[expression] = strings.Join(times, " ")
@@ -158,7 +158,7 @@ func TestCalendarAsStored(t *testing.T) {
 		}
 		lines++
 		if got := calendarTimes(expression); got != want {
-			t.Errorf("%q:\ngot  %s\nwant %s", expression, got, want)
+			t.Errorf("times of %q:\ngot  %s\nwant %s", expression, got, want)
 		}
 	}
 	if lines != len(calendarExamples) {
@@ -236,7 +236,7 @@ func TestCalendarAsSystemd(t *testing.T) {
 	valid := 0
 	for expression, want := range said {
 		if got := calendarTimes(expression); got != want {
-			t.Errorf("%q:\ngot  %s\nwant %s", expression, got, want)
+			t.Errorf("times of %q:\ngot  %s\nwant %s", expression, got, want)
 		}
 		if want != "invalid" {
 			valid++

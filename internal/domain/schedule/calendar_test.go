@@ -40,7 +40,7 @@ func TestCalendarErrors(t *testing.T) {
 		})).(*kernel.ValidationError)
 		if bad == nil || len(bad.Messages()) != 1 ||
 			!strings.Contains(strings.Join(bad.Messages()["schedule.expression"], ""), want) {
-			t.Errorf("%q: %v, want %q", expression, bad, want)
+			t.Errorf("problems of the calendar %q: %v, want %q", expression, bad, want)
 		}
 	}
 }
@@ -57,18 +57,18 @@ func TestCalendarZone(t *testing.T) {
 		cron := schedule.NewCalendar(c.expression, c.zone)
 		err := domaintest.MonitorRefusal(monitor.MonitorOf(monitor.MonitorConfig{Name: "x", Cron: cron}))
 		if err != nil || cron.String() != c.want || cron.Kind() != schedule.ScheduleCalendar {
-			t.Errorf("%q in %q: %v, %v", c.expression, c.zone, cron, err)
+			t.Errorf("NewCalendar(%q, %q) = %v, error %v", c.expression, c.zone, cron, err)
 		}
 	}
 	disagrees := monitor.MonitorConfig{Name: "x", Cron: schedule.NewCalendar("Mon 10:00 Europe/Berlin", "UTC")}
 	bad, _ := domaintest.MonitorRefusal(monitor.MonitorOf(disagrees)).(*kernel.ValidationError)
 	if bad == nil || len(bad.Messages()["schedule.expression"]) != 1 {
-		t.Errorf("%v", bad)
+		t.Errorf("problems of an expression with a wrong zone: %v", bad)
 	}
 	noZone := monitor.MonitorConfig{Name: "x", Cron: schedule.NewCalendar("Mon 10:00", "Mars/Olympus")}
 	bad, _ = domaintest.MonitorRefusal(monitor.MonitorOf(noZone)).(*kernel.ValidationError)
 	if bad == nil || len(bad.Messages()["schedule.time_zone"]) != 1 {
-		t.Errorf("%v", bad)
+		t.Errorf("problems of a wrong zone: %v", bad)
 	}
 }
 
@@ -96,7 +96,7 @@ func TestCalendarLongest(t *testing.T) {
 		"Mon..Fri 08..18:00": 63 * time.Hour, "*:30": 2 * time.Hour, "*-02-29": 1461 * 24 * time.Hour,
 	} {
 		if got := schedule.NewCalendar(expression, "Europe/Berlin").Longest(); got != want {
-			t.Errorf("%s: %v, want %v", expression, got, want)
+			t.Errorf("Longest of %s = %v, want %v", expression, got, want)
 		}
 	}
 	// A zone whose clock changes four times a year.
@@ -120,11 +120,11 @@ func FuzzCalendar(f *testing.F) {
 			t.Fatalf("%q: the longest distance is %v", expression, tested.Longest())
 		}
 		if again := schedule.NewCalendar(tested.Expression, tested.TimeZone); again != tested {
-			t.Fatalf("%q: %v, then %v", expression, tested, again)
+			t.Fatalf("NewCalendar(%q) is %v, and then %v", expression, tested, again)
 		}
 		at := domaintest.Epoch.Add(time.Duration(seconds%(20*365*86400)) * time.Second)
 		if next := tested.Next(at); !next.After(at) {
-			t.Fatalf("%q after %v: %v", expression, at, next)
+			t.Fatalf("Next of %q after %v = %v", expression, at, next)
 		}
 	})
 }

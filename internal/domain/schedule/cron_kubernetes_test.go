@@ -51,11 +51,11 @@ func TestKubernetesErrors(t *testing.T) {
 		})).(*kernel.ValidationError)
 		switch {
 		case want == "" && bad != nil:
-			t.Errorf("%q: %v", expression, bad)
+			t.Errorf("problems of the expression %q: %v, want none", expression, bad)
 		case want != "" &&
 			(bad == nil || len(bad.Messages()) != 1 ||
 				!strings.Contains(strings.Join(bad.Messages()["schedule.expression"], ""), want)):
-			t.Errorf("%q: %v, want %q", expression, bad, want)
+			t.Errorf("problems of the expression %q: %v, want %q", expression, bad, want)
 		}
 	}
 	calendar := schedule.NewCalendar("daily", "")
@@ -149,7 +149,8 @@ func TestKubernetesAsRobfig(t *testing.T) {
 	for _, c := range robfigCases {
 		want, isOther := strings.CutPrefix(c.want, "!")
 		if got := kubernetes(c.expression, c.zone).Next(instant(t, c.after)); got.Equal(instant(t, want)) == isOther {
-			t.Errorf("%s in %s after %s: %s, want %s", c.expression, c.zone, c.after, got.Format(time.RFC3339), c.want)
+			t.Errorf("Next of %s in %s after %s = %s, want %s", c.expression, c.zone, c.after, got.Format(time.RFC3339),
+				c.want)
 		}
 	}
 	for _, expression := range []string{
@@ -190,7 +191,7 @@ func TestKubernetesLongest(t *testing.T) {
 		"0 0 1 * mon": 7*24*time.Hour + time.Hour, "0 0 29 2 ?": 1461 * 24 * time.Hour,
 	} {
 		if got := kubernetes(expression, "Europe/Berlin").Longest(); got != want {
-			t.Errorf("%s: %v, want %v", expression, got, want)
+			t.Errorf("Longest of %s = %v, want %v", expression, got, want)
 		}
 	}
 }
@@ -304,7 +305,7 @@ func TestKubernetesNextIncreases(t *testing.T) {
 		tested := kubernetes(strings.ReplaceAll(drawn.Expression, " 7", " 0"), drawn.TimeZone)
 		next := tested.Next(at)
 		if !next.After(at) {
-			t.Fatalf("%v after %v: %v", tested, at, next)
+			t.Fatalf("Next of %v after %v = %v", tested, at, next)
 		}
 		if at.After(time.Date(2026, 1, 2, 0, 0, 0, 0, time.UTC)) &&
 			!slices.Contains(

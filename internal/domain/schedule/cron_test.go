@@ -59,7 +59,7 @@ func TestCronErrors(t *testing.T) {
 		bad, _ := domaintest.MonitorRefusal(monitor.MonitorOf(n)).(*kernel.ValidationError)
 		if bad == nil || len(bad.Messages()) != 1 ||
 			!strings.Contains(strings.Join(bad.Messages()["schedule.expression"], ""), want) {
-			t.Errorf("%q: %v, want %q", expression, bad, want)
+			t.Errorf("problems of the expression %q: %v, want %q", expression, bad, want)
 		}
 	}
 	for _, zone := range []string{
@@ -84,10 +84,10 @@ func TestCronNeverMatches(t *testing.T) {
 			Name: "x", Cron: c,
 		})).(*kernel.ValidationError)
 		if bad == nil || !strings.Contains(strings.Join(bad.Messages()["schedule.expression"], ""), "never matches") {
-			t.Errorf("%v: %v", c, bad)
+			t.Errorf("problems of %v: %v, want that it never matches", c, bad)
 		}
 		if got := c.Next(domaintest.Epoch); !got.IsZero() {
-			t.Errorf("%v: %v", c, got)
+			t.Errorf("Next of %v = %v, want none", c, got)
 		}
 	}
 }
@@ -149,7 +149,7 @@ func checkNext(t *testing.T, schedule func(expression, zone string) schedule.Cro
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			if got := schedule(c.expression, c.zone).Next(instant(t, c.after)); !got.Equal(instant(t, c.want)) {
-				t.Errorf("after %s: %s, want %s", c.after, got.Format(time.RFC3339), c.want)
+				t.Errorf("Next after %s = %s, want %s", c.after, got.Format(time.RFC3339), c.want)
 			}
 		})
 	}
@@ -175,7 +175,7 @@ func TestCronLongest(t *testing.T) {
 		{"0 0 29 2 */7", "UTC", 28 * 365.25 * 24 * time.Hour},
 	} {
 		if got := (schedule.Cron{Expression: c.expression, TimeZone: c.zone}).Longest(); got != c.want {
-			t.Errorf("%s in %s: %v, want %v", c.expression, c.zone, got, c.want)
+			t.Errorf("Longest of %s in %s = %v, want %v", c.expression, c.zone, got, c.want)
 		}
 	}
 }
@@ -227,11 +227,11 @@ func TestCronNextIncreases(t *testing.T) {
 		}
 		next := cron.Next(at)
 		if !next.After(at) {
-			t.Fatalf("%v after %v: %v", cron, at, next)
+			t.Fatalf("Next of %v after %v = %v", cron, at, next)
 		}
 		between := at.Add(time.Duration(rapid.Int64Range(0, int64(next.Sub(at))-1).Draw(t, "between")))
 		if again := cron.Next(between); !again.Equal(next) {
-			t.Fatalf("%v after %v: %v, but after %v: %v", cron, at, next, between, again)
+			t.Fatalf("Next of %v after %v = %v, but after %v: %v", cron, at, next, between, again)
 		}
 		if at.After(time.Date(2026, 1, 2, 0, 0, 0, 0, time.UTC)) {
 			if distance, longest := cron.Next(next).Sub(next), cron.Longest(); distance > longest {
@@ -419,7 +419,7 @@ func FuzzCron(f *testing.F) {
 		at := domaintest.Epoch.Add(time.Duration(seconds%(20*365*86400)) * time.Second)
 		next := tested.Next(at)
 		if !next.After(at) {
-			t.Fatalf("%q after %v: %v", expression, at, next)
+			t.Fatalf("Next of %q after %v = %v", expression, at, next)
 		}
 		fields, parse := strings.Fields(expression), cron.ParseStandard
 		if len(fields) == 6 {

@@ -31,7 +31,7 @@ func TestCronAsCronsim(t *testing.T) {
 	for s := bufio.NewScanner(f); s.Scan(); cases++ {
 		var c cronsimCase
 		if err := json.Unmarshal(s.Bytes(), &c); err != nil {
-			t.Fatalf("%s: %v", s.Text(), err)
+			t.Fatalf("decoding the case %s: %v", s.Text(), err)
 		}
 		if c.TZ == "None" {
 			c.TZ = ""
@@ -45,7 +45,7 @@ func TestCronAsCronsim(t *testing.T) {
 			bad := refusal()
 			never := strings.Contains(c.Test, "no_matches")
 			if (bad != nil) != never || never && !strings.Contains(bad.Error(), "never matches") {
-				t.Errorf("%s: %q: %v", c.Test, c.Expr, bad)
+				t.Errorf("%s: problems of the expression %q: %v", c.Test, c.Expr, bad)
 			}
 		case "init":
 			if refusal() == nil {
@@ -60,7 +60,7 @@ func TestCronAsCronsim(t *testing.T) {
 			}
 			start, want := cronsimTime(t, c.Start, cron.Zone()), cronsimTime(t, c.Result, cron.Zone())
 			if got := cron.Next(start); !c.Rev && !got.Equal(want) {
-				t.Errorf("%s: %q in %s after %s: %s, want %s", c.Test, c.Expr, c.TZ, c.Start,
+				t.Errorf("%s: Next of %q in %s after %s = %s, want %s", c.Test, c.Expr, c.TZ, c.Start,
 					got.In(cron.Zone()).Format(time.RFC3339), c.Result)
 			}
 			if got := cron.Next(want); c.Rev && (cron.Next(want.Add(-time.Second)) != want.UTC() || got.Before(start)) {
@@ -83,7 +83,7 @@ func cronsimTime(t *testing.T, text string, zone *time.Location) time.Time {
 			return at
 		}
 	}
-	t.Fatal(text)
+	t.Fatalf("the time %q has no known layout", text)
 	return time.Time{}
 }
 
@@ -106,7 +106,7 @@ func TestSpecialCronDays(t *testing.T) {
 	} {
 		got := (schedule.Cron{Expression: c.expression, TimeZone: "UTC"}).Next(instant(t, c.after))
 		if !got.Equal(instant(t, c.want)) {
-			t.Errorf("%s after %s: %s, want %s", c.expression, c.after, got.Format(time.RFC3339), c.want)
+			t.Errorf("Next of %s after %s = %s, want %s", c.expression, c.after, got.Format(time.RFC3339), c.want)
 		}
 	}
 	for _, expression := range strings.Split(

@@ -52,11 +52,11 @@ func TestScheduleLinesErrors(t *testing.T) {
 		})).(*kernel.ValidationError)
 		switch {
 		case c.want == "" && bad != nil:
-			t.Errorf("%.40q: %v", c.expression, bad)
+			t.Errorf("problems of the lines %.40q: %v, want none", c.expression, bad)
 		case c.want != "" &&
 			(bad == nil || len(bad.Messages()) != 1 ||
 				!strings.Contains(strings.Join(bad.Messages()["schedule.expression"], ""), c.want)):
-			t.Errorf("%.40q: %v, want %q", c.expression, bad, c.want)
+			t.Errorf("problems of the lines %.40q: %v, want %q", c.expression, bad, c.want)
 		}
 	}
 }
@@ -75,7 +75,7 @@ func TestZonesOfScheduleLines(t *testing.T) {
 			Name: "x", Cron: schedule.NewCalendar(expression, zone),
 		})).(*kernel.ValidationError)
 		if bad == nil || !strings.Contains(bad.Error(), want) {
-			t.Errorf("%q in %s: %v, want %q", expression, zone, bad, want)
+			t.Errorf("problems of %q in %s: %v, want %q", expression, zone, bad, want)
 		}
 	}
 }
@@ -101,7 +101,7 @@ func TestScheduleLines(t *testing.T) {
 		cron := schedule.NewCalendar(c.expression, c.zone)
 		err := domaintest.MonitorRefusal(monitor.MonitorOf(monitor.MonitorConfig{Name: "x", Cron: cron}))
 		if err != nil || cron.String() != c.want {
-			t.Errorf("%q in %q: %v, %v", c.expression, c.zone, cron, err)
+			t.Errorf("NewCron(%q, %q) = %v, error %v", c.expression, c.zone, cron, err)
 		}
 	}
 	timer := schedule.NewCalendar("Mon..Fri 06:30\nSat 08:00\n*-*-01 04:00", "Europe/Berlin")
@@ -110,7 +110,7 @@ func TestScheduleLines(t *testing.T) {
 		"2026-11-28T07:00:00Z", "2026-11-30T05:30:00Z", "2026-12-01T03:00:00Z", "2026-12-01T05:30:00Z",
 	} {
 		if at = timer.Next(at); !at.Equal(instant(t, want)) {
-			t.Errorf("%v, want %s", at, want)
+			t.Errorf("Next = %v, want %s", at, want)
 		}
 	}
 }
@@ -131,7 +131,7 @@ func TestScheduleLinesLongest(t *testing.T) {
 		{schedule.ScheduleCron, "0 6 * * 1-5\n0 6 * * 6,0", 25 * time.Hour},
 	} {
 		if got := schedule.NewCron(c.kind, c.expression, "Europe/Berlin").Longest(); got != c.want {
-			t.Errorf("%q: %v, want %v", c.expression, got, c.want)
+			t.Errorf("Longest of %q = %v, want %v", c.expression, got, c.want)
 		}
 	}
 }
@@ -156,7 +156,7 @@ func TestScheduleLinesNext(t *testing.T) {
 		}
 		cron := schedule.NewCron(kind, strings.Join(lines, "\n"), zones[0])
 		if got := cron.Next(at); !got.Equal(want) {
-			t.Fatalf("%v after %v: %v, want %v", cron, at, got, want)
+			t.Fatalf("Next of %v after %v = %v, want %v", cron, at, got, want)
 		}
 		if at.After(time.Date(2026, 1, 2, 0, 0, 0, 0, time.UTC)) {
 			if distance, longest := cron.Next(want).Sub(want), cron.Longest(); distance > longest {

@@ -62,7 +62,7 @@ func TestContrast(t *testing.T) {
 	}
 	for _, s := range []string{"", "#fff", "123456", "#12345g", "#1234567", "#-12345", "#+12345", "#12_345"} {
 		if c, ok := parseColour(s); ok {
-			t.Errorf("%q is %v", s, c)
+			t.Errorf("parseColour(%q) = %v, want none", s, c)
 		}
 	}
 }

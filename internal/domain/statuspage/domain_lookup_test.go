@@ -84,7 +84,8 @@ func TestDomainLookup(t *testing.T) {
 	for _, c := range domainLookups {
 		l := statuspage.NewDomainLookup(c.domain, c.base)
 		if l.Result != c.result || l.Message() != c.message {
-			t.Errorf("%v, %v:\n%s: %s\nwant\n%s: %s", c.domain, c.base, l.Result, l.Message(), c.result, c.message)
+			t.Errorf("NewDomainLookup(%v, %v):\n%s: %s\nwant\n%s: %s", c.domain, c.base, l.Result, l.Message(),
+				c.result, c.message)
 		}
 		seen[l.Result] = true
 	}

@@ -19,7 +19,7 @@ func TestHostName(t *testing.T) {
 		"[::1]:80": "[::1]", "[::1]": "[::1]", ":80": "",
 	} {
 		if got := statuspage.HostName(host); got != want {
-			t.Errorf("%q is %q, want %q", host, got, want)
+			t.Errorf("HostName(%q) = %q, want %q", host, got, want)
 		}
 	}
 }
@@ -61,7 +61,8 @@ func TestHosts(t *testing.T) {
 		}
 		if (bad.Err() == nil) != c.allow || p.DomainStatus != c.status ||
 			(p.Host == c.domain && c.domain != "") != c.served || p.URL("https://base.example") != want {
-			t.Errorf("%+v: %v, %q at %q, %s", c, bad.Err(), p.DomainStatus, p.Host, p.URL("https://base.example"))
+			t.Errorf("domain %+v: problems %v, status %q at the host %q, URL %s", c, bad.Err(), p.DomainStatus, p.Host,
+				p.URL("https://base.example"))
 		}
 	}
 }
@@ -97,7 +98,7 @@ func TestHostsOfTheInstallation(t *testing.T) {
 		var bad kernel.ValidationError
 		named.CheckDomain(&bad, domain)
 		if got := strings.Join(bad.Messages()["domain"], " "); got != want {
-			t.Errorf("%q: %q, want %q", domain, got, want)
+			t.Errorf("problems of the domain %q: %q, want %q", domain, got, want)
 		}
 	}
 }
@@ -106,7 +107,7 @@ func TestDomainRecord(t *testing.T) {
 	r := statuspage.NewDomainRecord("page_1", "status.acme.example")
 	if r.Name != "_allswell-challenge.status.acme.example" ||
 		r != statuspage.NewDomainRecord("page_1", "status.acme.example") {
-		t.Errorf("%+v", r)
+		t.Errorf("NewDomainRecord = %+v", r)
 	}
 	token, ok := strings.CutPrefix(r.Value, "allswell-verification=")
 	if !ok || len(token) != 32 || strings.Trim(token, "abcdefghijklmnopqrstuvwxyz234567") != "" {

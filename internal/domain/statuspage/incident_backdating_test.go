@@ -34,7 +34,7 @@ func TestTimesAreChecked(t *testing.T) {
 		}
 		bad := new(kernel.ValidationError)
 		if errors.As(err, &bad) != (c.field != "") || c.field != "" && !bad.Has(c.field) {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("CheckNew and CheckTimes of %s: %v", name, err)
 		}
 	}
 }
@@ -71,7 +71,7 @@ func TestWorsen(t *testing.T) {
 		"no time at all":          {3, 3, out, before},
 	} {
 		if got := statuspage.Worsen(before, at(c.from), at(c.to), c.status); !slices.Equal(got, c.want) {
-			t.Errorf("%s: %v, want %v", name, got, c.want)
+			t.Errorf("%s: Worsen = %v, want %v", name, got, c.want)
 		}
 	}
 }

@@ -25,7 +25,7 @@ func TestImpactOfNewIncidents(t *testing.T) {
 		given := n
 		given.Impact = kernel.ImpactNone
 		if n.Open(statuspage.IncidentUpdate{}, time.Now()); n.Impact != want {
-			t.Errorf("%q: %s, want %s", statuses, n.Impact, want)
+			t.Errorf("impact of components that are %q: %s, want %s", statuses, n.Impact, want)
 		}
 		if given.Open(statuspage.IncidentUpdate{}, time.Now()); given.Impact != kernel.ImpactNone {
 			t.Errorf("%q: the given impact none became %s", statuses, given.Impact)

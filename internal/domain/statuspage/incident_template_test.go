@@ -25,7 +25,7 @@ func TestTemplateVariables(t *testing.T) {
 		{none, "{{nobody}} {page} {{}}", "{{nobody}} {page} {{}}"},
 	} {
 		if got := c.values.Fill(c.text, 100); got != c.want {
-			t.Errorf("%q: %q, want %q", c.text, got, c.want)
+			t.Errorf("Fill(%q) = %q, want %q", c.text, got, c.want)
 		}
 	}
 	good := statuspage.IncidentTemplate{Name: "Slow", Title: "{{component}} is slow", Message: "Since {{ time }}."}
@@ -54,6 +54,6 @@ func TestFilledTemplateEndsWhenTooLong(t *testing.T) {
 		t.Errorf("a message of %d bytes, want %d", len(first.Message), len(names))
 	}
 	if err := i.CheckNew(first); err == nil || !strings.Contains(err.Error(), "may not be longer") {
-		t.Errorf("got %v", err)
+		t.Errorf("CheckNew of a title that is too long: %v", err)
 	}
 }

@@ -77,7 +77,7 @@ func TestTimeline(t *testing.T) {
 				got = append(got, fmt.Sprint(int(u.CreatedAt.Sub(start).Minutes()), " ", u.State, made))
 			}
 			if !slices.Equal(got, c.want) {
-				t.Errorf("%q, want %q", got, c.want)
+				t.Errorf("Timeline = %q, want %q", got, c.want)
 			}
 			if fmt.Sprint(inc.Updates) != fmt.Sprint(stored) {
 				t.Errorf("the stored updates changed to %v", inc.Updates)

@@ -39,7 +39,7 @@ func TestCustomCSSIsChecked(t *testing.T) {
 	} {
 		err := domaintest.CheckNew(resource.Page, statuspage.Page{Name: "Acme", Slug: "acme", CustomCSS: css})
 		if (err == nil) != valid {
-			t.Errorf("%.60q: %v", css, err)
+			t.Errorf("CheckCustomCSS(%.60q): %v", css, err)
 		}
 	}
 }

@@ -203,7 +203,7 @@ func TestIDsSortByCreationTime(t *testing.T) {
 		a, b := ms.Draw(t, "a"), ms.Draw(t, "b")
 		first, second := kernel.NewID("x_", time.UnixMilli(a)), kernel.NewID("x_", time.UnixMilli(b))
 		if a != b && (a < b) != (first < second) {
-			t.Fatalf("%d: %s, %d: %s", a, first, b, second)
+			t.Fatalf("ids do not sort by time: at %d %s, at %d %s", a, first, b, second)
 		}
 	})
 }

@@ -17,7 +17,7 @@ func TestOutputCannotLeaveItsBlock(t *testing.T) {
 		inside, ended := strings.CutSuffix(rest, "\n"+fence)
 		if inside != output || !ended || len(fence) < 3 || strings.Trim(fence, "`") != "" ||
 			strings.Contains(output, fence) {
-			t.Fatalf("%q", block)
+			t.Fatalf("OutputBlock = %q", block)
 		}
 	})
 }

@@ -88,7 +88,7 @@ var fieldValues = []struct {
 func TestValuesOfFields(t *testing.T) {
 	for _, c := range fieldValues {
 		if got := c.field.check(json.RawMessage(c.value)); got != c.want {
-			t.Errorf("%+v of %.30s: %q, want %q", c.field, c.value, got, c.want)
+			t.Errorf("check by %+v of %.30s = %q, want %q", c.field, c.value, got, c.want)
 		}
 	}
 }
@@ -176,7 +176,7 @@ func TestReadAndConfigure(t *testing.T) {
 			}
 		}
 		if got != want {
-			t.Errorf("%s: %s, want %s", given, got, want)
+			t.Errorf("Read of %s: %s, want %s", given, got, want)
 		}
 	}
 	got := refused(Configure(newServer(), json.RawMessage(`{"host":"."}`), nil))
@@ -196,7 +196,7 @@ func TestMerge(t *testing.T) {
 	fields, err := Merge(json.RawMessage(`{"a":1,"b":1,"c":1}`), fieldsOf(t, `{"b":2,"c":2,"d":2}`),
 		fieldsOf(t, `{"c":3,"a":null,"e":3,"f":null}`))
 	if got := fmt.Sprintf("%s", fields); err != nil || got != "map[b:2 c:3 d:2 e:3]" {
-		t.Errorf("%s, %v", got, err)
+		t.Errorf("Merge = %s, %v", got, err)
 	}
 	if fields, err = Merge(nil, nil, nil); err != nil || len(fields) != 0 {
 		t.Errorf("nothing: %s, %v", fields, err)
@@ -244,7 +244,7 @@ func TestKeptSecrets(t *testing.T) {
 	} {
 		c.change.Before = json.RawMessage(before)
 		if got := refused(CheckKeptSecrets(func() Destined { return newServer() }, c.change)); got != c.want {
-			t.Errorf("%s: %s, want %s", name, got, c.want)
+			t.Errorf("%s: CheckKeptSecrets refuses %s, want %s", name, got, c.want)
 		}
 	}
 	if got := refused(CheckKeptSecrets(func() Destined {
@@ -266,7 +266,7 @@ func TestServer(t *testing.T) {
 		"a.example":                  "a.example", "": "", "https://%zz/": "https://%zz/", "/path": "/path",
 	} {
 		if got := Server(text); got != want {
-			t.Errorf("%s: %q, want %q", text, got, want)
+			t.Errorf("Server(%s) = %q, want %q", text, got, want)
 		}
 	}
 }
@@ -286,7 +286,7 @@ func TestHeaders(t *testing.T) {
 		var bad kernel.ValidationError
 		CheckHeaders(&bad, "headers", map[string]string{name: value}, "Host")
 		if got := refused(bad.Err()); got != want {
-			t.Errorf("%q: %s, want %s", header, got, want)
+			t.Errorf("CheckHeaders of %q: %s, want %s", header, got, want)
 		}
 	}
 }

@@ -107,7 +107,7 @@ func TestPlans(t *testing.T) {
 				got = c.err.Error()
 			}
 			if got != c.want {
-				t.Errorf("%s by %s:\n%s, want\n%s", what, body, got, c.want)
+				t.Errorf("%s changed by %s:\n%s, want\n%s", what, body, got, c.want)
 			}
 		}
 	}
@@ -120,14 +120,14 @@ func TestDetails(t *testing.T) {
 	const short = `{"id":"plan_1","level":"high","wait":1,"components":[{"id":"b","name":"B"},{"id":"a","name":"A"}],` +
 		`"created_at":"2026-03-01T12:00:00.000Z"`
 	if got := string(plans.JSON(p)); got != short+"}" {
-		t.Errorf("got %s", got)
+		t.Errorf("JSON without details is %s", got)
 	}
 	if got, want := string(plans.DetailJSON(p)), short+`,"notes":[`+string(notes.JSON(p.Notes[0]))+"]}"; got != want {
-		t.Errorf("got %s, want %s", got, want)
+		t.Errorf("JSON with details is %s, want %s", got, want)
 	}
 	want := map[string]any{"level": "high", "wait": int64(1), "components": []string{"a", "b"}}
 	if diff := cmp.Diff(want, plans.Audited(p).AuditObject().Fields); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
+		t.Errorf("audited fields (-want +got):\n%s", diff)
 	}
 }
 
@@ -136,7 +136,7 @@ func TestFormOfPlan(t *testing.T) {
 	values := plans.FormValues(storedPlan(), time.UTC)
 	diff := cmp.Diff(url.Values{"first": {"old"}, "level": {"high"}, "wait": {"1"}, "components": {"b", "a"}}, values)
 	if diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
+		t.Errorf("plan from a form (-want +got):\n%s", diff)
 	}
 	read := func(p plan, sent url.Values) plan {
 		if err := plans.ReadForm(p, sent, time.UTC, now)(&p); err != nil {

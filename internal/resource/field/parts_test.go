@@ -110,7 +110,7 @@ const (
 func TestParts(t *testing.T) {
 	j := savedJob()
 	if got := string(jobs.JSON(j)); got != savedJobs {
-		t.Errorf("got %s", got)
+		t.Errorf("JSON with parts is %s", got)
 	}
 	if got := jobs.Pack("rest", &j); got != packedJob {
 		t.Errorf("packed: %s", got)
@@ -131,7 +131,7 @@ func TestParts(t *testing.T) {
 	}
 	got = string(jobs.JSON(job{}))
 	if !strings.Contains(got, `"levels":[],"tags":[],"wait":0,"pause":null,"steps":[],`) {
-		t.Errorf("got %s", got)
+		t.Errorf("JSON without parts is %s", got)
 	}
 	if o := jobs.Audited(j).AuditObject(); o.Name != "the job Old" || len(o.Fields) != 7 {
 		t.Errorf("audited as %+v", o)
@@ -203,7 +203,7 @@ func TestChangesOfParts(t *testing.T) {
 				got = c.err.Error()
 			}
 			if got != c.want {
-				t.Errorf("%s by %s:\n%s, want\n%s", what, body, got, c.want)
+				t.Errorf("%s changed by %s:\n%s, want\n%s", what, body, got, c.want)
 			}
 		}
 	}
@@ -214,7 +214,7 @@ func TestListsInForms(t *testing.T) {
 	values := jobs.FormValues(savedJob(), time.UTC)
 	want := url.Values{"name": {"Old"}, "on": {"false"}, "levels": {"high"}, "tags": {"a"}, "wait": {"60"}}
 	if diff := cmp.Diff(want, values); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
+		t.Errorf("values of the form (-want +got):\n%s", diff)
 	}
 	j := savedJob()
 	sent := url.Values{"on": {"true"}, "levels": {"", "low", "high"}, "tags": {"b, c\r\nd"}}
@@ -224,6 +224,6 @@ func TestListsInForms(t *testing.T) {
 	changed := savedJob()
 	changed.On, changed.Levels, changed.Tags = true, []level{"low", "high"}, []string{"b", "c", "d"}
 	if diff := cmp.Diff(changed, j); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
+		t.Errorf("job from the form (-want +got):\n%s", diff)
 	}
 }

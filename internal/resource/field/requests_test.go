@@ -83,7 +83,7 @@ func TestRequestsOfRooms(t *testing.T) {
 				got = err.Error()
 			}
 			if got != want {
-				t.Errorf("%s by %s: %s, want %s", request, body, got, want)
+				t.Errorf("%s with the body %s: %s, want %s", request, body, got, want)
 			}
 		}
 	}
@@ -94,25 +94,25 @@ func TestRequestsOfRooms(t *testing.T) {
 func TestShownRooms(t *testing.T) {
 	r := room{ID: "room_1", Open: true}
 	if got, want := string(rooms.JSON(r)), `{"id":"room_1","remark":null,"mood":"low","created_at":null}`; got != want {
-		t.Errorf("got %s, want %s", got, want)
+		t.Errorf("JSON of a room is %s, want %s", got, want)
 	}
 	diff := cmp.Diff(map[string]any{"remark": nil, "mood": "low", "open": true}, rooms.Audited(r).AuditObject().Fields)
 	if diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
+		t.Errorf("audited fields (-want +got):\n%s", diff)
 	}
 	diff = cmp.Diff(url.Values{"remark": {""}, "mood": {"low"}, "open": {"true"}}, rooms.FormValues(r, time.UTC))
 	if diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
+		t.Errorf("values of the form (-want +got):\n%s", diff)
 	}
 	r.Remark = new("old")
 	err := rooms.ReadForm(r, url.Values{"remark": {" \r\n"}, "open": {"false"}}, time.UTC, now)(&r)
 	if err != nil || r.Remark != nil || r.Open {
-		t.Errorf("%v: %v", r, err)
+		t.Errorf("room from an empty form: %v, error %v", r, err)
 	}
 	changed := room{ID: "room_2"}
 	err = rooms.From(room{Remark: new(""), Open: true, warm: true})(&changed)
 	if err != nil || *changed.Remark != "" || !changed.Open || !changed.warm {
-		t.Errorf("%v: %v", changed, err)
+		t.Errorf("room copied by From: %v, error %v", changed, err)
 	}
 }
 
@@ -154,14 +154,14 @@ func TestDoors(t *testing.T) {
 		err = doors.Create(&d, doors.Read(o, field.Creation), now)
 	}
 	if err != nil || string(doors.DetailJSON(d)) != shown+`}` {
-		t.Errorf("%s: %v", doors.DetailJSON(d), err)
+		t.Errorf("JSON of a door without a key is %s, error %v", doors.DetailJSON(d), err)
 	}
 	d.Key = "secret"
 	if got := string(doors.JSON(d)); got != shown+`}` {
-		t.Errorf("got %s", got)
+		t.Errorf("JSON without details is %s", got)
 	}
 	if got := string(doors.DetailJSON(d)); got != shown+`,"key":"secret"}` {
-		t.Errorf("got %s", got)
+		t.Errorf("JSON with details is %s", got)
 	}
 	if _, ok := doors.Audited(d).AuditObject().Fields["key"]; ok {
 		t.Error("the audit log has the secret")
@@ -170,7 +170,7 @@ func TestDoors(t *testing.T) {
 		err = doors.Apply(&d, doors.Read(o, field.Changing), now)
 	}
 	if err == nil || err.Error() != "The guests are too many. Unknown field." {
-		t.Errorf("got %v", err)
+		t.Errorf("error for unknown and wrong fields: %v", err)
 	}
 	if err := doors.From(door{Guests: []string{"ada", "bob"}})(&d); err == nil {
 		t.Error("a refused value is copied")

@@ -72,7 +72,7 @@ const savedJSON = `{"id":"note_1","name":"Old","text":"old","level":"high","from
 // TestJSON checks the JSON of a resource against the output of package encoding/json.
 func TestJSON(t *testing.T) {
 	if got := string(notes.JSON(saved())); got != savedJSON {
-		t.Errorf("got %s", got)
+		t.Errorf("JSON of a saved note is %s", got)
 	}
 	text := "\"\\ \t<&>\u2028é\x7f"
 	want, err := jsonobject.Marshal(text)
@@ -80,7 +80,7 @@ func TestJSON(t *testing.T) {
 	if err != nil ||
 		!strings.Contains(got, `"text":`+strings.TrimSpace(string(want))+`,`) ||
 		!strings.Contains(got, `"until":null`) {
-		t.Errorf("got %s, want %s", got, want)
+		t.Errorf("JSON of a text with escapes is %s, want %s", got, want)
 	}
 }
 
@@ -148,7 +148,7 @@ func TestChanges(t *testing.T) {
 				got = c.err.Error()
 			}
 			if got != c.want {
-				t.Errorf("%s by %s:\n%s, want\n%s", what, body, got, c.want)
+				t.Errorf("%s changed by %s:\n%s, want\n%s", what, body, got, c.want)
 			}
 		}
 	}
@@ -169,7 +169,7 @@ func TestChangeIsRepeatable(t *testing.T) {
 		t.Errorf("at first: %s, want %s", got, want)
 	}
 	if got := notes.Apply(&second, change, now).Error(); got != unread {
-		t.Errorf("and then: %s, want %s", got, unread)
+		t.Errorf("error of the repeated change: %s, want %s", got, unread)
 	}
 	failed := errors.New("failed")
 	if err := notes.Apply(&first, func(*note) error { return failed }, now); !errors.Is(err, failed) {
@@ -228,14 +228,14 @@ func TestForm(t *testing.T) {
 		err := notes.Apply(&n, notes.ReadForm(before, sent, tokyo, now), now.Add(time.Minute))
 		if err != nil || c.err != "" {
 			if err == nil || !strings.Contains(err.Error(), c.err) {
-				t.Errorf("%s: %v", name, err)
+				t.Errorf("form %s: error %v", name, err)
 			}
 			continue
 		}
 		c.want(&want)
 		n.Updated = want.Updated
 		if diff := cmp.Diff(want, n); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", name, diff)
+			t.Errorf("note from the form %s (-want +got):\n%s", name, diff)
 		}
 	}
 }
@@ -261,7 +261,7 @@ func TestInfos(t *testing.T) {
 		names = append(names, i.Name)
 	}
 	if !slices.Equal(names, []string{"until", "name"}) {
-		t.Errorf("%q", names)
+		t.Errorf("Infos(until, name) has %q", names)
 	}
 }
 
@@ -274,7 +274,7 @@ func TestFrom(t *testing.T) {
 	want := saved()
 	want.Text, want.Until = "new", now
 	if diff := cmp.Diff(want, n); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
+		t.Errorf("From copied (-want +got):\n%s", diff)
 	}
 }
 

@@ -59,7 +59,7 @@ func TestAuditOfMissingConfig(t *testing.T) {
 	for kind, want := range map[string]bool{"wired": true, "other": false} {
 		l := lamp{Type: kind, Config: configfield.Config{Type: kind, Shown: json.RawMessage(`{}`)}}
 		if value, has := lamps.Audited(l).AuditObject().Fields["wire"]; has != want || value != nil {
-			t.Errorf("%s: %v, %t", kind, value, has)
+			t.Errorf("audited wire of a lamp of the type %s: %v, %t", kind, value, has)
 		}
 	}
 }

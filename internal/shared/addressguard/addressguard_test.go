@@ -35,7 +35,7 @@ func TestWhyNever(t *testing.T) {
 	} {
 		addr := netip.MustParseAddr(text)
 		if got := WhyNever(addr); got != want {
-			t.Errorf("%s: %q, want %q", text, got, want)
+			t.Errorf("WhyNever(%s) = %q, want %q", text, got, want)
 		}
 		if addr.Is6() { // an interface hides nothing
 			if got := WhyNever(addr.WithZone("eth0")); got != want {
@@ -44,7 +44,7 @@ func TestWhyNever(t *testing.T) {
 		}
 		target := netip.AddrPortFrom(addr, 80).String()
 		if err := Control("tcp", target, nil); (err != nil) != (want != "") {
-			t.Errorf("%s: %v", text, err)
+			t.Errorf("Control of %s = %v", text, err)
 		}
 		permitting := NewOutgoingGuard(nil, true)
 		permitting.own.List = func() ([]net.Addr, error) { return nil, nil }

@@ -193,7 +193,7 @@ func TestDerivedValue(t *testing.T) {
 				t.Fatal(err)
 			}
 			if v, err := derived.Get(t.Context()); err != nil || v.bytes != want {
-				t.Errorf("%v, %v, want %d", v, err, want)
+				t.Errorf("Get of a derived value = %v, %v; want %d", v, err, want)
 			}
 		}
 		version.Add(1)

@@ -106,7 +106,7 @@ func TestSteadyChanges(t *testing.T) {
 		})
 		began := time.Now()
 		if v, err := c.Get(ctx); v == nil || err != nil {
-			t.Errorf("got %v, %v", v, err)
+			t.Errorf("Get during steady changes = %v, %v", v, err)
 		}
 		if took := time.Since(began); took > 2*c.takes {
 			t.Errorf("took %v", took)
@@ -234,7 +234,7 @@ func TestLoadSurvivesACancelledCaller(t *testing.T) {
 		defer cancel()
 		go c.want(t, 1, nil) // another caller waits
 		if v, err := c.Get(ctx); v != nil || !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("got %v, %v", v, err)
+			t.Errorf("Get until its context ends = %v, %v", v, err)
 		}
 		c.want(t, 1, nil) // the load continued
 	})
@@ -244,7 +244,7 @@ func TestLoadPanics(t *testing.T) {
 	c := newCounted()
 	c.Load = func(context.Context) (*int64, time.Time, error) { panic("boom") }
 	if v, err := c.Get(t.Context()); v != nil || err == nil {
-		t.Errorf("got %v, %v", v, err)
+		t.Errorf("Get after a panic = %v, %v", v, err)
 	}
 }
 

@@ -132,7 +132,7 @@ func TestClientAddress(t *testing.T) {
 				}
 			}
 			if got, _ := throughProxies(NewResolver(cfg), c.remote, c.header); got != c.want {
-				t.Errorf("got %s, want %s", got, c.want)
+				t.Errorf("client address %s, want %s", got, c.want)
 			}
 			cfg.Trusted = nil
 			if got, _ := throughProxies(NewResolver(cfg), c.remote, c.header); got != c.remote {
@@ -214,7 +214,7 @@ func TestForgedHeadersOverTheWire(t *testing.T) {
 			}
 			defer res.Body.Close()
 			if got, err := io.ReadAll(res.Body); err != nil || string(got) != c.want {
-				t.Errorf("got %q, %v, want %s", got, err, c.want)
+				t.Errorf("client address %q, %v; want %s", got, err, c.want)
 			}
 		})
 	}
@@ -233,7 +233,7 @@ func TestParseNetworks(t *testing.T) {
 	} {
 		got, err := ParseNetworks(list)
 		if err != nil {
-			t.Errorf("%q: %v", list, err)
+			t.Errorf("ParseNetworks(%q): %v", list, err)
 			continue
 		}
 		var words []string
@@ -241,7 +241,7 @@ func TestParseNetworks(t *testing.T) {
 			words = append(words, p.String())
 		}
 		if text := "[" + strings.Join(words, " ") + "]"; text != want {
-			t.Errorf("%q: %s, want %s", list, text, want)
+			t.Errorf("ParseNetworks(%q) = %s, want %s", list, text, want)
 		}
 	}
 	for list, bad := range map[string]string{
@@ -311,7 +311,7 @@ func FuzzClientAddress(f *testing.F) {
 			}
 			addr, err := netip.ParseAddrPort(got)
 			if err != nil {
-				t.Fatalf("%s: %v", got, err)
+				t.Fatalf("the client address %s cannot be parsed: %v", got, err)
 			}
 			// The address of the proxy counts if the header is malformed.
 			if a := addr.Addr().String(); a != client && a != "10.0.0.1" {

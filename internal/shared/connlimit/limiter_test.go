@@ -99,7 +99,7 @@ func (w *testServer) ask(c net.Conn, path string) (*http.Response, string) {
 	io.WriteString(c, "GET "+path+" HTTP/1.1\r\nHost: x\r\n\r\n")
 	res, err := http.ReadResponse(bufio.NewReader(c), nil)
 	if err != nil {
-		w.Fatalf("%s: %v", path, err)
+		w.Fatalf("GET %s: %v", path, err)
 	}
 	body, err := io.ReadAll(res.Body)
 	if err != nil {
@@ -129,7 +129,7 @@ func TestIdleConnectionsAreClosedFirst(t *testing.T) {
 	}
 	for range 10 {
 		if res, body := w.ask(w.dial("127.0.0.1"), "/ping"); res.StatusCode != 200 || body != "ok" {
-			t.Fatalf("%s %s", res.Status, body)
+			t.Fatalf("GET /ping while connections are idle: %s %s", res.Status, body)
 		}
 	}
 	w.until("the first are closed", func() bool { return w.Count(IdleClosed) >= 250 && w.Open() <= 32 })
@@ -152,7 +152,7 @@ func TestSlowConnectionsAreClosed(t *testing.T) {
 		w.until("it is being read", func() bool { return w.Phases()["reading"] == i+1 })
 	}
 	if res, _ := w.ask(w.dial("127.0.0.1"), "/ping"); res.StatusCode != 200 {
-		t.Fatal(res.Status)
+		t.Fatalf("GET /ping while connections are slow: %v", res.Status)
 	}
 	if w.lost.Load() != 1 || w.Count(ArrivingClosed) != 1 {
 		t.Errorf("%d lost, %d closed", w.lost.Load(), w.Count(ArrivingClosed))
@@ -175,7 +175,7 @@ func TestReserve(t *testing.T) {
 		<-w.holding
 	}
 	if res, body := w.ask(w.dial("127.0.0.1"), "/page"); res.StatusCode != 503 || body != "reserved\n" {
-		t.Errorf("%s %s", res.Status, body)
+		t.Errorf("GET /page beyond the reserve: %s %s", res.Status, body)
 	}
 	res, _ := w.ask(w.dial("127.0.0.1"), "/ping")
 	if res.StatusCode != 200 || !res.Close {
@@ -188,7 +188,7 @@ func TestReserve(t *testing.T) {
 	busy.Wait()
 	w.until("the connections are released", func() bool { return w.busy.Load() == 0 })
 	if res, _ := w.ask(w.dial("127.0.0.1"), "/page"); res.StatusCode != 200 {
-		t.Error(res.Status)
+		t.Errorf("GET /page after a request has ended: %v", res.Status)
 	}
 }
 
@@ -207,17 +207,17 @@ func TestPerAddress(t *testing.T) {
 	}
 	hold("127.0.0.3", 12)
 	if res, body := w.ask(w.dial("127.0.0.3"), "/page"); res.StatusCode != 503 || body != "address_busy\n" {
-		t.Errorf("%s %s", res.Status, body)
+		t.Errorf("GET /page from a busy address: %s %s", res.Status, body)
 	}
 	for range 100 {
 		w.dial("127.0.0.3")
 	}
 	if res, _ := w.ask(w.dial("127.0.0.3"), "/ping"); res.StatusCode != 200 {
-		t.Error(res.Status)
+		t.Errorf("GET /ping from a busy address: %v", res.Status)
 	}
 	hold("127.0.0.2", 20)
 	if res, _ := w.ask(w.dial("127.0.0.4"), "/page"); res.StatusCode != 200 {
-		t.Error(res.Status)
+		t.Errorf("GET /page from another address: %v", res.Status)
 	}
 	if w.lost.Load() != 0 || w.Count(Full)+w.Count(AddressFull) != 0 {
 		t.Errorf("%d lost, %d refused", w.lost.Load(), w.Count(Full))
@@ -244,7 +244,7 @@ func TestFull(t *testing.T) {
 	gate.tune.Store(&lower)
 	res, _ := w.ask(w.dial("127.0.0.1"), "/ping")
 	if res.StatusCode != 503 || !res.Close || res.Header.Get("Retry-After") == "" {
-		t.Errorf("%s %v", res.Status, res.Header)
+		t.Errorf("answer of a full server: %s %v", res.Status, res.Header)
 	}
 	if w.lost.Load() == 0 || w.Count(Full) != 1 {
 		t.Errorf("%d lost, %d refused", w.lost.Load(), w.Count(Full))
@@ -310,7 +310,7 @@ func TestShortage(t *testing.T) {
 			l.err.Store(nil)
 			c.Close()
 			if res, _ := w.ask(w.dial("127.0.0.1"), "/ping"); res.StatusCode != 200 {
-				t.Error(res.Status)
+				t.Errorf("GET /ping after a shortage: %v", res.Status)
 			}
 			select {
 			case err := <-w.served:

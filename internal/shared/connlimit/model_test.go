@@ -314,7 +314,7 @@ func (m *model) compare(t *rapid.T, l *Limiter, lost int) {
 	}
 	for _, why := range append(slices.Clone(Refusals), Closings...) {
 		if got := l.Count(why); got != m.counts[why] {
-			t.Fatalf("%s: %d, want %d", why, got, m.counts[why])
+			t.Fatalf("Count(%s) = %d, want %d", why, got, m.counts[why])
 		}
 	}
 	if lost != m.lost {

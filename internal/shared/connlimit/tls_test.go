@@ -47,7 +47,7 @@ func TestHTTP2RequestsAreCounted(t *testing.T) {
 		}
 		defer res.Body.Close()
 		if res.ProtoMajor != 2 {
-			t.Errorf("%s: %s", path, res.Proto)
+			t.Errorf("GET %s uses %s, want HTTP/2", path, res.Proto)
 		}
 		body, _ := io.ReadAll(res.Body)
 		return string(body)

@@ -20,7 +20,7 @@ func TestKeysOfClients(t *testing.T) {
 	} {
 		a, b := Client(netip.MustParseAddr(test.a)), Client(netip.MustParseAddr(test.b))
 		if (a[0] == b[0]) != test.sameAddress || (a[1] == b[1]) != test.sameNetworks {
-			t.Errorf("%s has %v, %s has %v", test.a, a, test.b, b)
+			t.Errorf("keys of clients: %s has %v, %s has %v", test.a, a, test.b, b)
 		}
 	}
 }

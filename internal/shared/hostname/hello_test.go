@@ -15,7 +15,7 @@ func TestHello(t *testing.T) {
 		"configured.example.org": {"configured.example.org", "status.example.com"},
 	} {
 		if got := Hello(names...); got != want {
-			t.Errorf("%q: %q, want %q", names, got, want)
+			t.Errorf("Hello(%q) = %q, want %q", names, got, want)
 		}
 	}
 	for want, addr := range map[string]net.Addr{
@@ -24,7 +24,7 @@ func TestHello(t *testing.T) {
 		"[127.0.0.1]":        &net.UnixAddr{Name: "@", Net: "unix"},
 	} {
 		if got := HelloFrom(addr); got != want {
-			t.Errorf("%v: %q", addr, got)
+			t.Errorf("HelloFrom(%v) = %q", addr, got)
 		}
 	}
 }

@@ -21,7 +21,7 @@ func TestASCII(t *testing.T) {
 		"XN--BCHER-KVA.example": "XN--BCHER-KVA.example", "": "", "مثال.إختبار": "xn--mgbh0fb.xn--kgbechtv",
 	} {
 		if got, ok := ASCII(name); !ok || got != want {
-			t.Errorf("%s: %q, %t, want %q", name, got, ok, want)
+			t.Errorf("ASCII(%s) = %q, %t; want %q", name, got, ok, want)
 		}
 	}
 	for _, name := range []string{
@@ -31,7 +31,7 @@ func TestASCII(t *testing.T) {
 		"a\u0080.example",
 	} {
 		if got, ok := ASCII(name); ok {
-			t.Errorf("%q: %q", name, got)
+			t.Errorf("ASCII(%q) = %q, want none", name, got)
 		}
 	}
 	// A label of 63 bytes fits, and one of 64 does not.
@@ -65,7 +65,7 @@ func TestInText(t *testing.T) {
 		"https:///ü": "https:///ü", "https://:ü/": "https://:ü/",
 	} {
 		if got, ok := InURL(text); !ok || got != want {
-			t.Errorf("%s: %q, %t, want %q", text, got, ok, want)
+			t.Errorf("InURL(%s) = %q, %t; want %q", text, got, ok, want)
 		}
 	}
 	if got, ok := InURL("https://ü\u202e.example/"); ok {
@@ -75,7 +75,7 @@ func TestInText(t *testing.T) {
 		"jörg@bücher.example": "jörg@xn--bcher-kva.example", "a@b@bücher.example": "a@b@xn--bcher-kva.example",
 	} {
 		if got, ok := InAddress(text); !ok || got != want {
-			t.Errorf("%s: %q, %t, want %q", text, got, ok, want)
+			t.Errorf("InAddress(%s) = %q, %t; want %q", text, got, ok, want)
 		}
 	}
 	for text, want := range map[string]string{
@@ -83,7 +83,7 @@ func TestInText(t *testing.T) {
 		"[::1]:53": "[::1]:53", "bücher:53": "xn--bcher-kva:53",
 	} {
 		if got, ok := InHostPort(text); !ok || got != want {
-			t.Errorf("%s: %q, %t, want %q", text, got, ok, want)
+			t.Errorf("InHostPort(%s) = %q, %t; want %q", text, got, ok, want)
 		}
 	}
 }

@@ -28,7 +28,7 @@ func TestPeriod(t *testing.T) {
 	} {
 		zone := statuspage.Page{TimeZone: c.zone}.Location()
 		if got := languageOf(t, c.language).Period(c.from.In(zone), c.until.In(zone)); got != c.want {
-			t.Errorf("%s, %s: %s, want %s", c.language, c.zone, got, c.want)
+			t.Errorf("Period in %s, %s = %s, want %s", c.language, c.zone, got, c.want)
 		}
 	}
 }

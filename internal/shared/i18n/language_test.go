@@ -94,7 +94,7 @@ func TestDates(t *testing.T) {
 			{l.Moment(c.at), c.moment}, {l.DayClock(c.at), c.dayClock}, {l.Clock(c.at), c.clock},
 		} {
 			if got[0] != got[1] {
-				t.Errorf("%s: %q, want %q", c.tag, got[0], got[1])
+				t.Errorf("date in %s: %q, want %q", c.tag, got[0], got[1])
 			}
 		}
 	}
@@ -114,7 +114,7 @@ func TestNamesOfDates(t *testing.T) {
 			if l.Tag == "en" &&
 				(l.Month(at) != at.Format("January 2006") || l.Moment(at) != at.Format("2 Jan 2006, 15:04 MST") ||
 					l.Date(at) != at.Format("Monday, 2 January")) {
-				t.Errorf("%v: %q, %q, %q", at, l.Month(at), l.Moment(at), l.Date(at))
+				t.Errorf("Month, Moment and Date of %v: %q, %q, %q", at, l.Month(at), l.Moment(at), l.Date(at))
 			}
 		}
 		if len(dates) != 7 || len(months) != 12 || len(short) != 12 {
@@ -158,7 +158,7 @@ func TestDurations(t *testing.T) {
 			time.Nanosecond, time.Second, time.Minute, time.Hour, day,
 		}).Draw(t, "to"))
 		if got, want := en.Duration(d), kernel.FormatDuration(d); got != want {
-			t.Fatalf("%v is %q, want %q", d, got, want)
+			t.Fatalf("Duration(%v) = %q, want %q", d, got, want)
 		}
 	})
 }
@@ -170,7 +170,7 @@ func TestPercent(t *testing.T) {
 		math.Nextafter(1, 0): "99.99%", 0.29: "29.00%", 0.123456: "12.34%", 0.00001: "0.00%",
 	} {
 		if got := languageOf(t, "en").Percent(v, true); got != want {
-			t.Errorf("%v is %q, want %q", v, got, want)
+			t.Errorf("Percent(%v) = %q, want %q", v, got, want)
 		}
 	}
 	for tag, want := range map[string][2]string{
@@ -180,7 +180,7 @@ func TestPercent(t *testing.T) {
 		l := languageOf(t, tag)
 		got := [2]string{l.Percent(0.99985, true), l.Percent(0.99985, false)}
 		if got != want || l.Percent(math.NaN(), true) != want[1] {
-			t.Errorf("%s: %q, want %q", tag, got, want)
+			t.Errorf("percentages in %s: %q, want %q", tag, got, want)
 		}
 	}
 	en := languageOf(t, "en")
@@ -189,7 +189,7 @@ func TestPercent(t *testing.T) {
 		text := en.Percent(v, true)
 		said, err := strconv.ParseFloat(strings.TrimSuffix(text, "%"), 64)
 		if err != nil || said > v*100+1e-8 || said < v*100-0.01-1e-8 || (text == "100%") != (v == 1) {
-			t.Fatalf("%v is %q", v, text)
+			t.Fatalf("Percent(%v) = %q", v, text)
 		}
 	})
 }
@@ -213,7 +213,7 @@ func TestUptimePeriod(t *testing.T) {
 		{"de", began(0), 90, "seit dem 22. Nov."}, {"ar", began(0), 90, "منذ 22 نوفمبر"},
 	} {
 		if got := languageOf(t, c.language).UptimePeriod(c.history, c.days); got != c.want {
-			t.Errorf("%s: %q, want %q", c.language, got, c.want)
+			t.Errorf("UptimePeriod in %s = %q, want %q", c.language, got, c.want)
 		}
 	}
 }
@@ -224,7 +224,7 @@ func TestNumbers(t *testing.T) {
 		math.MinInt: "-9,223,372,036,854,775,808",
 	} {
 		if got := languageOf(t, "en").Number(n); got != want {
-			t.Errorf("%d is %q, want %q", n, got, want)
+			t.Errorf("Number(%d) = %q, want %q", n, got, want)
 		}
 	}
 	if got := languageOf(t, "de").Number(12345); got != "12.345" {
@@ -279,7 +279,7 @@ func TestMessages(t *testing.T) {
 		{string(en.HTML("<b>")), "&lt;b&gt;"},
 	} {
 		if c[0] != c[1] {
-			t.Errorf("%q, want %q", c[0], c[1])
+			t.Errorf("message %q, want %q", c[0], c[1])
 		}
 	}
 }

@@ -236,7 +236,7 @@ func TestChoose(t *testing.T) {
 	} {
 		for range 2 { // parsed, then cached
 			if got := Choose(c.query, c.accept, c.fallback); got.Tag != c.want {
-				t.Errorf("%.60q, %.60q, %q: %s, want %s", c.query, c.accept, c.fallback, got.Tag, c.want)
+				t.Errorf("Choose(%.60q, %.60q, %q) = %s, want %s", c.query, c.accept, c.fallback, got.Tag, c.want)
 			}
 		}
 	}
@@ -268,7 +268,7 @@ func FuzzChoose(f *testing.F) {
 			t.Fatalf("%v is not available", got)
 		}
 		if again := Choose(query, accept, fallback); again != got {
-			t.Fatalf("%s, and then %s", got.Tag, again.Tag)
+			t.Fatalf("Choose = %s, and then %s", got.Tag, again.Tag)
 		}
 		if n := len(preferences(accept)); n > maxPreferences {
 			t.Fatalf("%d languages are parsed", n)
@@ -322,7 +322,8 @@ func TestAnotherLanguageIsOneFile(t *testing.T) {
 	at := time.Date(2026, 1, 2, 0, 0, 0, 0, time.UTC)
 	if pl.Tag != "pl" || pl.Locale != "pl" || pl.DateYear(at) != "2 stycznia 2026" || pl.Month(at) != "styczeń 2026" ||
 		pl.T("bars.days", "n", 22) != "22 dni" {
-		t.Errorf("%s, %s: %q, %q, %q", pl.Tag, pl.Locale, pl.DateYear(at), pl.Month(at), pl.T("bars.days", "n", 22))
+		t.Errorf("the added language %s, locale %s: %q, %q, %q", pl.Tag, pl.Locale, pl.DateYear(at), pl.Month(at),
+			pl.T("bars.days", "n", 22))
 	}
 	if set.all[0].Tag != "en" || set.choose("", "de", "") != set.all[0] {
 		t.Error("English should be the first language and the fallback")
@@ -361,7 +362,7 @@ func TestBadLanguageFiles(t *testing.T) {
 	} {
 		_, err := parseLanguage("en", file(t, members))
 		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%v: want %q", err, want)
+			t.Errorf("error of a bad language file: %v, want %q", err, want)
 		}
 	}
 	for _, tag := range []string{"", "DE", "de_DE", "xx", "notalanguage"} {

@@ -22,7 +22,7 @@ func TestSystemMessages(t *testing.T) {
 			s := UpdateText{Message: a.Text(), System: a}
 			for _, text := range []string{s.Plain(l, zone), string(s.HTML(l, zone)), s.Excerpt(l, zone)} {
 				if strings.Contains(text, "{") || strings.Contains(text, "auto.") {
-					t.Errorf("%s: %s: %q", l.Tag, kind, text)
+					t.Errorf("%s: text of %s: %q", l.Tag, kind, text)
 				}
 				if other, is := seen[text]; is && other != l.Tag+string(kind) {
 					t.Errorf("%s: %s is like %s: %q", l.Tag, kind, other, text)
@@ -32,13 +32,13 @@ func TestSystemMessages(t *testing.T) {
 			silent := kind == statuspage.SystemMessageSilent || kind == statuspage.SystemMessagePingMissed
 			got := strings.Contains(string(s.HTML(l, zone)), `<time datetime="2026-11-21T20:15:40.000Z">`)
 			if got != silent {
-				t.Errorf("%s: %s: %s", l.Tag, kind, s.HTML(l, zone))
+				t.Errorf("%s: HTML of %s: %s", l.Tag, kind, s.HTML(l, zone))
 			}
 			if got := strings.Contains(s.Plain(l, zone), "21:15"); got != silent {
-				t.Errorf("%s: %s: %s", l.Tag, kind, s.Plain(l, zone))
+				t.Errorf("%s: time in the text of %s: %s", l.Tag, kind, s.Plain(l, zone))
 			}
 			if got := strings.Contains(s.Plain(l, zone), "21:30"); got != (kind == statuspage.SystemMessagePingMissed) {
-				t.Errorf("%s: %s: %s", l.Tag, kind, s.Plain(l, zone))
+				t.Errorf("%s: due time in the text of %s: %s", l.Tag, kind, s.Plain(l, zone))
 			}
 		}
 	}
@@ -49,7 +49,7 @@ func TestSystemMessages(t *testing.T) {
 		written: "<p>The maintenance has <em>begun</em>.</p>", later: "<p>Something <em>new</em>.</p>",
 	} {
 		if got := string(s.HTML(de, zone)); got != want {
-			t.Errorf("%+v: %s, want %s", s, got, want)
+			t.Errorf("HTML of %+v = %s, want %s", s, got, want)
 		}
 	}
 }
@@ -63,13 +63,13 @@ func TestPublishedOutput(t *testing.T) {
 	html := string(u.HTML(languageOf(t, "de"), time.UTC))
 	if !strings.HasPrefix(html, "<p>Der Job hat einen Fehler gemeldet.</p><pre>") ||
 		!strings.Contains(html, "&lt;b&gt;disk&lt;/b&gt; *full* ``` https://example.com") {
-		t.Error(html)
+		t.Errorf("HTML of a published output = %s", html)
 	}
 	if got, want := u.Plain(English(), time.UTC), "The job reported a failure.\n\n"+system.Output; got != want {
-		t.Errorf("%q, want %q", got, want)
+		t.Errorf("Plain = %q, want %q", got, want)
 	}
 	if got, want := u.Excerpt(English(), time.UTC), "The job reported a failure."; got != want {
-		t.Errorf("%q, want %q", got, want)
+		t.Errorf("Excerpt = %q, want %q", got, want)
 	}
 }
 

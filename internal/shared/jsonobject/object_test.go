@@ -60,7 +60,7 @@ func TestParseRejects(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			_, err := Parse([]byte(tt.body))
 			if diff := cmp.Diff(map[string][]string{"body": {tt.want}}, fieldErrors(t, err)); diff != "" {
-				t.Errorf("(-want +got):\n%s", diff)
+				t.Errorf("errors of Parse (-want +got):\n%s", diff)
 			}
 		})
 	}
@@ -82,7 +82,7 @@ func TestDuplicateNames(t *testing.T) {
 		},
 	} {
 		if diff := cmp.Diff(want, fieldErrors(t, parse(t, body).Check(nil))); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", body, diff)
+			t.Errorf("errors of %s (-want +got):\n%s", body, diff)
 		}
 	}
 }
@@ -98,10 +98,10 @@ func TestDuplicateNamesInMaps(t *testing.T) {
 	} {
 		o := parse(t, `{"a":`+value+`}`)
 		if got, ok := o.Raw("a"); ok != (want == nil) || ok && string(got) != strings.TrimSpace(value) {
-			t.Errorf("%s: %s, %t", value, got, ok)
+			t.Errorf("Raw of %s = %s, %t", value, got, ok)
 		}
 		if diff := cmp.Diff(want, fieldErrors(t, o.Check(nil))); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", value, diff)
+			t.Errorf("errors of %s (-want +got):\n%s", value, diff)
 		}
 	}
 }
@@ -110,7 +110,7 @@ func TestDuplicateNamesInMaps(t *testing.T) {
 func checkAccessor(t *testing.T, name string, o *Object, want, got any, wrong bool, sentence string) {
 	t.Helper()
 	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("%s (-want +got):\n%s", name, diff)
+		t.Errorf("value of %s (-want +got):\n%s", name, diff)
 	}
 	var problem map[string][]string
 	if wrong {
@@ -194,10 +194,10 @@ func TestTexts(t *testing.T) {
 	} {
 		o := parse(t, `{"f":`+value+`}`)
 		if diff := cmp.Diff(want, o.Texts("f")); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", value, diff)
+			t.Errorf("Texts of %s (-want +got):\n%s", value, diff)
 		}
 		if err := o.Check(nil); err != nil {
-			t.Errorf("%s: %v", value, err)
+			t.Errorf("errors of %s: %v, want none", value, err)
 		}
 	}
 	const noList = "The f must be a list of strings."
@@ -214,7 +214,7 @@ func TestTexts(t *testing.T) {
 			t.Errorf("%s is read as %q", value, got)
 		}
 		if diff := cmp.Diff(map[string][]string{"f": {want}}, fieldErrors(t, o.Check(nil))); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", value, diff)
+			t.Errorf("errors of %s (-want +got):\n%s", value, diff)
 		}
 	}
 }
@@ -255,7 +255,7 @@ func TestObjects(t *testing.T) {
 	} {
 		_, wrong := read(t, value)
 		if diff := cmp.Diff(want, wrong); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", value, diff)
+			t.Errorf("errors of %s (-want +got):\n%s", value, diff)
 		}
 	}
 }
@@ -279,7 +279,7 @@ func TestUnreadableFieldsHaveOneError(t *testing.T) {
 		"f.1.x": {"Domain."}, "f.10.id": {"Domain."}, "f": {"Domain."}, "h": {"Domain."},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
+		t.Errorf("errors of unreadable fields (-want +got):\n%s", diff)
 	}
 }
 
@@ -317,7 +317,7 @@ func TestInstant(t *testing.T) {
 			fieldErrors(t, o.Check(nil)),
 		)
 		if diff != "" {
-			t.Errorf("%s (-want +got):\n%s", value, diff)
+			t.Errorf("errors of %s (-want +got):\n%s", value, diff)
 		}
 	}
 	o := parse(t, `{"f":null}`)
@@ -353,7 +353,7 @@ func TestCheckMergesErrors(t *testing.T) {
 	refused.Add("state", "Second.")
 	want := map[string][]string{"title": {"The title must be a string."}, "state": {"First 100%.", "Second."}}
 	if diff := cmp.Diff(want, fieldErrors(t, o.Check(refused.Err()))); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
+		t.Errorf("merged errors (-want +got):\n%s", diff)
 	}
 	other := errors.New("other")
 	if err := o.Check(other); err != other {

@@ -47,7 +47,7 @@ func TestUnknownFields(t *testing.T) {
 		readSample(o)
 		for range 2 { // Check may be called again
 			if diff := cmp.Diff(want, fieldErrors(t, o.Check(nil))); diff != "" {
-				t.Errorf("%s (-want +got):\n%s", body, diff)
+				t.Errorf("errors of %s (-want +got):\n%s", body, diff)
 			}
 		}
 		o, _ = Parse([]byte(body))
@@ -88,6 +88,6 @@ func TestReadOnlyFields(t *testing.T) {
 	readSample(o)
 	diff := cmp.Diff(map[string][]string{"creatd_at": {"Unknown field."}}, fieldErrors(t, o.Check(nil)))
 	if diff != "" {
-		t.Error(diff)
+		t.Errorf("errors of read-only fields (-want +got):\n%s", diff)
 	}
 }

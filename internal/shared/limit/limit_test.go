@@ -96,10 +96,10 @@ func TestNoLimit(t *testing.T) {
 	l, a := New(0, time.Minute), NewAddresses(0, time.Minute)
 	for range 1000 {
 		if v := l.Take("a", began); v != (Verdict{Allowed: true}) {
-			t.Fatal(v)
+			t.Fatalf("Take without a limit = %+v", v)
 		}
 		if v := a.Take(netip.MustParseAddr("2001:db8::1"), began); v != (Verdict{Allowed: true}) {
-			t.Fatal(v)
+			t.Fatalf("Take without a limit = %+v", v)
 		}
 	}
 }

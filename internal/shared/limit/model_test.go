@@ -90,7 +90,7 @@ func TestLimitsAreTheModel(t *testing.T) {
 					}
 				}
 				if got := a.Take(addr, now); !same(got, want) {
-					t.Fatalf("%s: %+v, want %+v", addr, got, want)
+					t.Fatalf("Take of %s = %+v, want %+v", addr, got, want)
 				}
 			}
 		}

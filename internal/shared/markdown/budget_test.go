@@ -39,7 +39,7 @@ func TestWorkIsBounded(t *testing.T) {
 		for _, b := range append(fragments, "") {
 			done := workOf(long(a + b))
 			if done > mostWork {
-				t.Errorf("%q: %d", a+b, done)
+				t.Errorf("work of %q repeated: %d", a+b, done)
 			}
 			if done >= maxWork {
 				reached++
@@ -58,7 +58,7 @@ func TestWorkOfAnyTextIsBounded(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		first, second := long(unit.Draw(t, "first")), long(unit.Draw(t, "second"))
 		if done := workOf(first[:len(first)/2] + second[len(second)/2:]); done > mostWork {
-			t.Errorf("%d", done)
+			t.Errorf("work of a mixed text: %d", done)
 		}
 	})
 }
@@ -71,7 +71,7 @@ func TestWorkOfOrdinaryTexts(t *testing.T) {
 		"on 2 of 3 nodes.\n\n" +
 		"- one item with snake_case_words\n- and another\n\n"
 	if done := workOf(long(paragraph)); done >= maxWork {
-		t.Errorf("%d of %d", done, maxWork)
+		t.Errorf("work of an ordinary text: %d of %d", done, maxWork)
 	}
 	got := string(HTML(long(paragraph)[:20_000] + "\n\nThe *end*."))
 	if !strings.HasSuffix(got, "<p>The <em>end</em>.</p>") {

@@ -263,7 +263,7 @@ func document(t tester, typed string) *html.Node {
 	body := &html.Node{Type: html.ElementNode, Data: "div", DataAtom: atom.Div}
 	nodes, err := html.ParseFragment(strings.NewReader(string(HTML(typed))), body)
 	if err != nil {
-		t.Fatalf("%q: %v", typed, err)
+		t.Fatalf("parsing the HTML of %q: %v", typed, err)
 	}
 	for _, n := range nodes {
 		body.AppendChild(n)
@@ -317,7 +317,7 @@ func check(t tester, typed string) {
 	var again strings.Builder
 	for c := doc.FirstChild; c != nil; c = c.NextSibling {
 		if err := html.Render(&again, c); err != nil {
-			t.Fatalf("%v", err)
+			t.Fatalf("rendering the HTML again: %v", err)
 		}
 	}
 	if got := strings.NewReplacer("<br/>", "<br>", "<hr/>", "<hr>").Replace(again.String()); got != made {
@@ -409,7 +409,7 @@ func FuzzText(f *testing.F) {
 	f.Fuzz(func(t *testing.T, typed string) {
 		text := Text(typed)
 		if !utf8.ValidString(text) || strings.Trim(text, "\n") != text {
-			t.Errorf("%q", text)
+			t.Errorf("Text = %q, want valid UTF-8 without line feeds at the ends", text)
 		}
 		letters := strings.Map(func(r rune) rune {
 			if unicode.IsLetter(r) && !strings.ContainsRune("ABCDEF", r) {
@@ -438,7 +438,7 @@ func TestProse(t *testing.T) {
 		strings.Repeat("x", maxChars) + " \n y":  strings.Repeat("x", maxChars) + " y",
 	} {
 		if got := Prose(typed); got != want {
-			t.Errorf("%.40q: %.80q, want %.80q", typed, got, want)
+			t.Errorf("Prose(%.40q) = %.80q, want %.80q", typed, got, want)
 		}
 	}
 }
@@ -450,11 +450,11 @@ func TestLine(t *testing.T) {
 		"a\x1b[31mb\x00\u0085c": "a[31mb c", "\xff\ufffe": "\ufffd\ufffd", "الحالة\u200f (1)": "الحالة\u200f (1)",
 	} {
 		if got := Line(text); got != want || Line(got) != got {
-			t.Errorf("%q: %q, want %q", text, got, want)
+			t.Errorf("Line(%q) = %q, want %q", text, got, want)
 		}
 	}
 	if got := Clean("a\u202e\r\nb\x07\tc\n\nd "); got != "a\nb\tc\n\nd " {
-		t.Errorf("%q", got)
+		t.Errorf("Clean = %q", got)
 	}
 }
 

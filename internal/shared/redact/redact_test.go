@@ -19,7 +19,7 @@ func TestHide(t *testing.T) {
 		{"abcd", "abcd", "[secret]"},
 	} {
 		if got := New(c.secret).Hide(c.text); got != c.want {
-			t.Errorf("%q in %q: %q, want %q", c.secret, c.text, got, c.want)
+			t.Errorf("hiding %q in %q: %q, want %q", c.secret, c.text, got, c.want)
 		}
 	}
 }
@@ -52,7 +52,7 @@ func TestEveryWayToWrite(t *testing.T) {
 		"quoted-printable":                 "Ab1 -._é=22=27=3C=26=3E=2F=5C=2A=21=28=29=2B=0A=25",
 	} {
 		if got := New(secret).Hide("x " + written + " y"); got != "x [secret] y" {
-			t.Errorf("%s: %q", way, got)
+			t.Errorf("hiding a secret written as %s: %q", way, got)
 		}
 	}
 }
@@ -61,7 +61,7 @@ func TestEveryWayToWrite(t *testing.T) {
 func TestLongestSecretIsHiddenFirst(t *testing.T) {
 	for _, values := range [][]string{{"abcd", "abcdefgh"}, {"abcdefgh", "abcd"}, {"zzzz", "abcdefgh", "efgh"}} {
 		if got := New(values...).Hide("abcdefgh"); got != "[secret]" {
-			t.Errorf("%q: %q", values, got)
+			t.Errorf("hiding the secrets %q: %q", values, got)
 		}
 	}
 }
@@ -74,7 +74,7 @@ func TestCutEnd(t *testing.T) {
 		"\xa9\xa9345678": "",
 	} {
 		if got := CutEnd(secrets, text); got != want {
-			t.Errorf("%q: %q, want %q", text, got, want)
+			t.Errorf("CutEnd(%q) = %q, want %q", text, got, want)
 		}
 	}
 }
@@ -146,7 +146,7 @@ func TestParts(t *testing.T) {
 		"https://x.test/?to={to}&k=abcd{secret}": "/?to={to}&k=abcd{secret} abcd",
 	} {
 		if got := strings.Join(Parts(secret), " "); got != want {
-			t.Errorf("%s: %q, want %q", secret, got, want)
+			t.Errorf("Parts(%s) = %q, want %q", secret, got, want)
 		}
 	}
 }
@@ -162,21 +162,21 @@ func TestQueryIsHidden(t *testing.T) {
 	} {
 		text := hidden.Hide("The key " + said + " is unknown, to={to}.")
 		if strings.ContainsAny(text, "b3") || !strings.Contains(text, "{to}") {
-			t.Errorf("%s: %s", said, text)
+			t.Errorf("hiding a query in %s: %s", said, text)
 		}
 	}
 }
 
 func TestBasicAuth(t *testing.T) {
 	if got := BasicAuth("me", "0123456789"); got != "bWU6MDEyMzQ1Njc4OQ==" {
-		t.Error(got)
+		t.Errorf("BasicAuth = %q", got)
 	}
 }
 
 func TestValues(t *testing.T) {
 	for field, want := range map[string][]string{`"a"`: {"a"}, `{"A":"b","C":"d"}`: {"b", "d"}, `12`: nil} {
 		if got := slices.Sorted(slices.Values(Values(json.RawMessage(field)))); !slices.Equal(got, want) {
-			t.Errorf("%s: %q", field, got)
+			t.Errorf("Values(%s) = %q", field, got)
 		}
 	}
 }

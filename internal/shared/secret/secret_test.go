@@ -27,7 +27,7 @@ func TestSeal(t *testing.T) {
 		"another key": second(b.Open(sealed, "mon_1")), "no key": second(none.Open(sealed, "mon_1")),
 	} {
 		if !errors.Is(err, ErrNoKey) {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("Open with %s: %v, want ErrNoKey", name, err)
 		}
 	}
 	if _, err := a.Open(sealed, "mon_2"); err == nil || errors.Is(err, ErrNoKey) {
@@ -87,7 +87,7 @@ func TestKeyFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
-		t.Errorf("%v, %v", info.Mode(), err)
+		t.Errorf("mode of the key file: %v, %v", info.Mode(), err)
 	}
 	read, err := Read(path)
 	if err != nil {
@@ -95,7 +95,7 @@ func TestKeyFile(t *testing.T) {
 	}
 	sealed := made.Seal([]byte("x"), "")
 	if plain, err := read.Open(sealed, ""); err != nil || string(plain) != "x" {
-		t.Errorf("%q, %v", plain, err)
+		t.Errorf("Open with the key that was read = %q, %v", plain, err)
 	}
 	before, _ := os.ReadFile(path)
 	if _, err := Create(path); !errors.Is(err, os.ErrExist) {
@@ -149,7 +149,7 @@ func TestBrokenKeyFile(t *testing.T) {
 		for name, f := range map[string]func(string) (*Keys, error){"read": Read, "rotated": Rotate} {
 			_, err := f(path)
 			if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), path) {
-				t.Errorf("%.5q %s: %v", text, name, err)
+				t.Errorf("a key file with %.5q, %s: %v", text, name, err)
 			}
 		}
 		if after, _ := os.ReadFile(path); string(after) != text {

@@ -35,7 +35,7 @@ func TestParseFile(t *testing.T) {
 	}
 	got, err := ParseFile(text)
 	if err != nil || !reflect.DeepEqual(got, want) {
-		t.Errorf("got  %+v, %v\nwant %+v", got, err, want)
+		t.Errorf("ParseFile:\ngot  %+v, %v\nwant %+v", got, err, want)
 	}
 }
 
@@ -52,7 +52,7 @@ func TestParseFileRefuses(t *testing.T) {
 		"A=x\x00y":           "line 1: the value is not text in UTF-8",
 	} {
 		if got, err := ParseFile(text); err == nil || err.Error() != want {
-			t.Errorf("%q: %v, %v; want %q", text, got, err, want)
+			t.Errorf("ParseFile(%q) = %v, %v; want %q", text, got, err, want)
 		}
 	}
 }
@@ -64,11 +64,11 @@ func FuzzParseFile(f *testing.F) {
 		lines := strings.Count(text, "\n") + strings.Count(text, "\r") + 1
 		for _, a := range all {
 			if a.Line < 1 || a.Line > lines || !isVariableName(a.Name) || len(a.Value) > len(text) {
-				t.Errorf("%q: %+v", text, a)
+				t.Errorf("ParseFile(%q) has the assignment %+v", text, a)
 			}
 		}
 		if err != nil && all != nil {
-			t.Errorf("%q: %v and %v", text, all, err)
+			t.Errorf("ParseFile(%q) = %v and %v", text, all, err)
 		}
 	})
 }

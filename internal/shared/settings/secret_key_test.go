@@ -34,7 +34,7 @@ func TestSecretKey(t *testing.T) {
 		key, err := s.Keys()
 		if (key != nil) != c.has || (err != nil) != (c.refused != "") ||
 			err != nil && (!strings.HasPrefix(err.Error(), c.refused) || strings.Contains(err.Error(), "hunter2")) {
-			t.Errorf("%s: %v, %v", name, key != nil, err)
+			t.Errorf("%s: has keys %v, error %v", name, key != nil, err)
 		}
 	}
 }

@@ -43,7 +43,7 @@ func TestSeconds(t *testing.T) {
 		"1s": time.Second, "90s": 90 * time.Second, "1m30s": 90 * time.Second, "1h": time.Hour,
 	} {
 		if got, err := parse(value); err != nil || got != want {
-			t.Errorf("%q is %v, %v, want %v", value, got, err, want)
+			t.Errorf("Seconds: %q is %v, %v; want %v", value, got, err, want)
 		}
 	}
 	for _, value := range []string{"", "60", "0s", "-1s", "999ms", "1500ms", "59m59.5s", "1h1s", "1d"} {
@@ -60,7 +60,7 @@ func TestDays(t *testing.T) {
 		"1d": day, "400d": 400 * day, "3650d": 3650 * day, "24h": day, "36h": 36 * time.Hour, "87600h": 3650 * day,
 	} {
 		if got, err := parse(value); err != nil || got != want {
-			t.Errorf("%q is %v, %v, want %v", value, got, err, want)
+			t.Errorf("Days: %q is %v, %v; want %v", value, got, err, want)
 		}
 	}
 	// 2^48 days are a multiple of 2^64 nanoseconds: in a duration they vanish.
@@ -97,7 +97,7 @@ func TestDatabaseAddressWithUnescapedPassword(t *testing.T) {
 	} {
 		got, err := Database(value)
 		if err == nil || !strings.Contains(err.Error(), "%-escapes") || strings.Contains(err.Error(), "127") {
-			t.Errorf("%s: %q, %v", value, got, err)
+			t.Errorf("Database(%s) = %q, %v", value, got, err)
 		}
 	}
 	if _, err := Database("postgres://me:p%40ss%23w@127.0.0.1/allswell"); err != nil {
@@ -138,7 +138,7 @@ func TestLocalURL(t *testing.T) {
 		"[::1]:80": "http://[::1]:80", "status.internal:80": "http://status.internal:80",
 	} {
 		if got := LocalURL(address); got != want {
-			t.Errorf("%s is %s, want %s", address, got, want)
+			t.Errorf("LocalURL(%s) = %s, want %s", address, got, want)
 		}
 	}
 }

@@ -17,11 +17,11 @@ func TestValues(t *testing.T) {
 	}
 	got := Values(&group, func(string) Source { return SourceFile })
 	if len(got) != len(want) {
-		t.Fatalf("%+v", got)
+		t.Fatalf("Values = %+v", got)
 	}
 	for i, v := range got {
 		if v.Text != want[i].Text || v.Source != want[i].Source {
-			t.Errorf("%s: %q from %s, want %q from %s", v.Env, v.Text, v.Source, want[i].Text, want[i].Source)
+			t.Errorf("value of %s: %q from %s, want %q from %s", v.Env, v.Text, v.Source, want[i].Text, want[i].Source)
 		}
 	}
 }

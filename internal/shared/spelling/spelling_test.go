@@ -11,7 +11,7 @@ func TestClosest(t *testing.T) {
 		"TOKEN": "", "": "", "wholly other": "",
 	} {
 		if got := Closest(name, known); got != want {
-			t.Errorf("%q: got %q, want %q", name, got, want)
+			t.Errorf("Closest(%q) = %q, want %q", name, got, want)
 		}
 	}
 	if got := Closest("x", nil); got != "" {

@@ -14,7 +14,7 @@ func TestDurations(t *testing.T) {
 	} {
 		var d Duration
 		if err := d.UnmarshalText([]byte(text)); err != nil || time.Duration(d) != time.Duration(want)*time.Second {
-			t.Errorf("%s is %s, %v; want %d s", text, time.Duration(d), err, want)
+			t.Errorf("UnmarshalText(%s) = %s, %v; want %d s", text, time.Duration(d), err, want)
 		}
 	}
 	for _, text := range []string{
@@ -60,11 +60,11 @@ func TestMoments(t *testing.T) {
 	} {
 		var m Moment
 		if err := m.UnmarshalText([]byte(text)); err != nil {
-			t.Errorf("%q: %v", text, err)
+			t.Errorf("UnmarshalText(%q): %v", text, err)
 			continue
 		}
 		if got, err := m.In(berlin, now); err != nil || got.Format(time.RFC3339) != want {
-			t.Errorf("%q is %s, %v; want %s", text, got.Format(time.RFC3339), err, want)
+			t.Errorf("the moment %q is %s, %v; want %s", text, got.Format(time.RFC3339), err, want)
 		}
 		if offset := strings.ContainsAny(text, "zZ+") || strings.Contains(text, "-05:00"); m.NeedsZone() == offset {
 			t.Errorf("%q: NeedsZone is %t", text, m.NeedsZone())
@@ -111,7 +111,7 @@ func TestClockChanges(t *testing.T) {
 		got, err := m.In(zone, time.Now())
 		if c.want == "" && (err != nil || got.Format("2006-01-02 15:04") != c.text) ||
 			c.want != "" && (err == nil || err.Error() != c.want) {
-			t.Errorf("%s in %s is %v, %v", c.text, c.zone, got, err)
+			t.Errorf("the moment %s in %s is %v, %v", c.text, c.zone, got, err)
 		}
 	}
 }

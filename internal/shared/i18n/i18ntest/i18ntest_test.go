@@ -13,6 +13,6 @@ func TestLeftovers(t *testing.T) {
 		". Status. error.not_found.heading"
 	got, want := i18ntest.Leftovers(text), []string{"status.no_such", "{duration}", "error.not_found.heading"}
 	if !slices.Equal(got, want) {
-		t.Errorf("%q, want %q", got, want)
+		t.Errorf("Leftovers = %q, want %q", got, want)
 	}
 }
