@@ -308,7 +308,7 @@ func TestLostConnection(t *testing.T) {
 		server.Close()
 		failed := (*client.NetworkError)(nil)
 		if !errors.As(err, &failed) || failed.MayBeExecuted != want.executed || requests.Load() != want.requests {
-			t.Errorf("%s: %d requests, %v", method, requests.Load(), err)
+			t.Errorf("%s on a lost connection: %d requests, error %v", method, requests.Load(), err)
 		}
 	}
 }
@@ -439,7 +439,7 @@ func TestListErrors(t *testing.T) {
 		}
 	}
 	if n != 1 {
-		t.Errorf("%d results", n)
+		t.Errorf("iterating over a list that is not found: %d results, want 1", n)
 	}
 	c = newClient(t, client.Options{Transport: roundTripper(func(*http.Request) (*http.Response, error) {
 		return answer{200, "", `{"data": {}}`}.response(), nil
@@ -525,7 +525,7 @@ func TestIfMatch(t *testing.T) {
 			}),
 		})
 		if err := do(c, client.IfMatch(`"1"`)); err == nil || asked != 1 {
-			t.Errorf("%s: %d requests, %v", name, asked, err)
+			t.Errorf("%s with IfMatch: %d requests, error %v", name, asked, err)
 		}
 	}
 }
@@ -540,6 +540,6 @@ func TestPatchWithKeyIsNotRepeated(t *testing.T) {
 	_, err := c.ChangeComponentStatus(t.Context(), "acme", "comp_1", client.ComponentStatusChange{},
 		client.IdempotencyKey("k"))
 	if err == nil || asked != 1 {
-		t.Errorf("%d requests, %v", asked, err)
+		t.Errorf("ChangeComponentStatus with a key: %d requests, error %v", asked, err)
 	}
 }

@@ -445,7 +445,7 @@ func checkRequest(t *testing.T, do func(context.Context, *client.Client) error, 
 		t.Fatal(err)
 	}
 	if err := do(t.Context(), c); err != nil || asked != 1 {
-		t.Errorf("%d requests, %v", asked, err)
+		t.Errorf("the operation made %d requests, error %v", asked, err)
 	}
 }
 

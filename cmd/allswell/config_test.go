@@ -80,7 +80,7 @@ func TestWrongConfigFiles(t *testing.T) {
 			path)
 		if status != console.ExitUsage || stdout != "" || !strings.HasPrefix(stderr, "allswell: "+path+want) ||
 			strings.Count(stderr, "\n") != 1 {
-			t.Errorf("%q: status %d, %s%s", text, status, stdout, stderr)
+			t.Errorf("serve with the file %q: status %d, %s%s", text, status, stdout, stderr)
 		}
 		if strings.Contains(stderr, "hunter2") {
 			t.Errorf("%q repeats a secret", stderr)

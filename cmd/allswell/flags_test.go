@@ -72,7 +72,7 @@ func TestCommandsAlone(t *testing.T) {
 		func() {
 			defer func() { recover() }() // that is how the help ends
 			_, err = parser.Parse(args)
-			t.Errorf("%v ends with %v", args, err)
+			t.Errorf("the help of %v ends with %v", args, err)
 		}()
 		if alone == "" || alone != inTree.String() {
 			t.Errorf("%s: the help is\n%s\nand with all commands\n%s", strings.Join(args, " "), alone, inTree.String())

@@ -23,7 +23,7 @@ func TestCalendar(t *testing.T) {
 	unfolded := strings.ReplaceAll(text, "\r\n ", "")
 	events := strings.Count(unfolded, "\r\nBEGIN:VEVENT\r\n")
 	if events < 26 || events > 28 || strings.Count(unfolded, "\r\nEND:VEVENT\r\n") != events {
-		t.Errorf("%d events", events)
+		t.Errorf("Calendar has %d events, want 26 to 28", events)
 	}
 	for _, want := range []string{
 		"BEGIN:VCALENDAR\r\nVERSION:2.0\r\nPRODID:-//Allswell//On call//EN\r\nMETHOD:PUBLISH\r\nX-WR-CALNAME:Ops\\; " +

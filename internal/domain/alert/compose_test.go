@@ -52,6 +52,6 @@ func TestManyAlerts(t *testing.T) {
 	}
 	lines, more := m.Lines()
 	if got := MoreLine(more); len(lines) != MaxLines || got != "and 1,000 more" {
-		t.Errorf("%d lines, %q", len(lines), got)
+		t.Errorf("Lines and MoreLine of 1,020 alerts: %d lines, %q", len(lines), got)
 	}
 }

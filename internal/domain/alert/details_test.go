@@ -13,7 +13,7 @@ func TestDetails(t *testing.T) {
 		Thread: &Thread{Alerts: []Alert{one, other}}, Items: []Item{{Alert: one, Kinds: []NoticeKind{NoticeOpened}}},
 	}
 	if got := m.Details(); got != "" {
-		t.Errorf("%q without an address", got)
+		t.Errorf("Details = %q without an address", got)
 	}
 	m.Links.Alerts = "https://status.example.com" + Path
 	if got := m.Details(); got != "https://status.example.com/admin/alerts/alt_a" {

@@ -168,7 +168,7 @@ func TestLimitsOfTemplates(t *testing.T) {
 		m.Items[0].Name = strings.Repeat("🦊", n)
 		got, err := render("title_template", "{{(index .Alerts 0).Name}}", newTemplateMessage("Ops", m), maxMadeTitle)
 		if err != nil || len([]rune(got)) != maxMadeTitle || strings.HasSuffix(got, "…") != (text != "") {
-			t.Errorf("%d characters: %d, %v", n, len([]rune(got)), err)
+			t.Errorf("title of a template with %d characters has %d, %v", n, len([]rune(got)), err)
 		}
 	}
 }

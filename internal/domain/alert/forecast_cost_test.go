@@ -38,7 +38,7 @@ func TestCostOfForecast(t *testing.T) {
 		OpenedAt: time.Date(2026, 7, 1, 12, 0, 0, 0, time.UTC),
 	}
 	if steps := r.forecast(a, nil, schedules); len(steps) != MaxForecast || len(steps[20].Recipients) != 2*MaxTargets {
-		t.Fatalf("%d steps: %+v", len(steps), steps)
+		t.Fatalf("forecast has %d steps: %+v", len(steps), steps)
 	}
 	perStep := testing.AllocsPerRun(5, func() { r.forecast(a, nil, schedules) }) / MaxForecast
 	if perStep > 200 {

@@ -105,7 +105,7 @@ func TestHeadlines(t *testing.T) {
 		t.Errorf("Lines of one alert = %q", lines)
 	}
 	if lines, _ = (Message{Items: []Item{over}}).Lines(); lines != nil {
-		t.Errorf("%q without a reason", lines)
+		t.Errorf("Lines = %q without a reason", lines)
 	}
 }
 
@@ -147,7 +147,7 @@ func TestItems(t *testing.T) {
 	}
 	for n, want := range append([]kernel.Impact{kernel.ImpactNone}, kernel.Impacts...) {
 		if got := (Message{Items: items[:n]}).Severity(); got != want {
-			t.Errorf("%d items: %s, want %s", n, got, want)
+			t.Errorf("Severity of %d items = %s, want %s", n, got, want)
 		}
 	}
 	if got := (Message{Items: items}).Severity(); got != kernel.ImpactCritical {
@@ -223,7 +223,7 @@ func TestTexts(t *testing.T) {
 		full: whole + links, full - 1: whole[:len(whole)-2] + "…" + links, 10: "2 monitors are down…" + links,
 	} {
 		if got := m.Text(limit); got != want {
-			t.Errorf("%d characters: %q, want %q", limit, got, want)
+			t.Errorf("Text of at most %d characters = %q, want %q", limit, got, want)
 		}
 	}
 	m.Items = slices.Repeat(m.Items[:1], MaxLines+1)

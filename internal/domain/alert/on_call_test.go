@@ -71,7 +71,7 @@ func TestTimesOfOverrides(t *testing.T) {
 			t.Errorf("problems of an override, %s: %v", tt.what, err)
 		}
 		if err := problemsOf(o, now, o.Overrides); err != nil {
-			t.Errorf("%s, unchanged: %v", tt.what, err)
+			t.Errorf("problems of an unchanged override, %s: %v", tt.what, err)
 		}
 	}
 	before := []Override{override(now.Add(-time.Hour), now.Add(time.Hour))}

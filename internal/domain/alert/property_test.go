@@ -62,7 +62,7 @@ func TestQuietHoursByTheClock(t *testing.T) {
 		}
 		end, got := q.EndAfter(at)
 		if got != quiet || got && (end.In(zone).Hour()*60+end.In(zone).Minute() != int(q.Until) || !end.After(at)) {
-			t.Fatalf("%+v at %s: %v until %s, want %v", q, local, got, end.In(zone), quiet)
+			t.Fatalf("EndAfter of %+v at %s = %v until %s, want %v", q, local, got, end.In(zone), quiet)
 		}
 	}
 	if near == 0 {

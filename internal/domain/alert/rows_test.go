@@ -33,7 +33,7 @@ func TestRowsOfEvents(t *testing.T) {
 		{ChannelFailed, "", kernel.ImpactMajor, "Shop does not accept alerts"},
 	}
 	if len(want) != len(Events) {
-		t.Fatalf("%d events", len(Events))
+		t.Fatalf("there are %d events in the table", len(Events))
 	}
 	for i, w := range want {
 		a := Alert{Subject: Subject{Name: "Shop", Event: w.event}}
@@ -44,7 +44,7 @@ func TestRowsOfEvents(t *testing.T) {
 				w.event.Severity(kernel.ImpactCritical), a.Outcome())
 		}
 		if w.end != "" && w.end.Ends() != w.event {
-			t.Errorf("%s ends %q", w.end, w.end.Ends())
+			t.Errorf("Ends of %s = %q", w.end, w.end.Ends())
 		}
 		a.ResolvedAt = t0
 		if got := a.Outcome(); got != w.over {
@@ -293,7 +293,7 @@ func TestNamesInTheAudit(t *testing.T) {
 		"alert": Alert{ID: "1", Subject: Subject{Name: "alert"}},
 	} {
 		if got := object.AuditObject(); got.Name != want || got.ID != "1" {
-			t.Errorf("%+v, want the name %q", got, want)
+			t.Errorf("AuditObject = %+v, want the name %q", got, want)
 		}
 	}
 	for want, silence := range map[string]Silence{

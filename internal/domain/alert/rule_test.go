@@ -61,7 +61,7 @@ func TestQuietHoursEnd(t *testing.T) {
 			continue
 		}
 		if !end.After(at) || end.Sub(at) > 26*time.Hour {
-			t.Fatalf("%+v at %s ends at %s", q, at, end)
+			t.Fatalf("quiet hours %+v at %s end at %s", q, at, end)
 		}
 		if again, ok := q.EndAfter(end.Add(-time.Millisecond)); !ok || again.Before(end) {
 			t.Fatalf("%+v at %s: just before %s it ends at %s, %v", q, at, end, again, ok)
@@ -144,7 +144,7 @@ func TestTurns(t *testing.T) {
 			at = turn.EndsAt
 		}
 		if !at.Equal(until) {
-			t.Fatalf("%+v ends at %s", o, at)
+			t.Fatalf("turns of %+v end at %s", o, at)
 		}
 	}
 }

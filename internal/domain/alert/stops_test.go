@@ -45,7 +45,7 @@ func TestNobodyIsNotifiedAnyMore(t *testing.T) {
 		for step := range 2 {
 			got := r.Advance(Progress{DueAt: opened, Step: step}, a, time.Time{}, opened)
 			if (got.Kind == "") != (what != "") || what != "" && !got.Next.DueAt.IsZero() {
-				t.Errorf("%s, step %d: %+v", what, step, got)
+				t.Errorf("Advance after the change %q, step %d: %+v", what, step, got)
 			}
 		}
 	}

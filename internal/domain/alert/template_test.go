@@ -35,7 +35,7 @@ func TestTemplates(t *testing.T) {
 		Templates: Templates{TitleTemplate: `{{range .Alerts}}` + strings.Repeat("é", 200) + `{{end}}`},
 	}.Words(m)
 	if utf8.RuneCountInString(long.Title) != maxMadeTitle || !strings.HasSuffix(long.Title, "…") {
-		t.Errorf("%d characters: %q", utf8.RuneCountInString(long.Title), long.Title)
+		t.Errorf("long title has %d characters: %q", utf8.RuneCountInString(long.Title), long.Title)
 	}
 }
 

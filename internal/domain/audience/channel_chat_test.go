@@ -57,7 +57,7 @@ func TestShownTargets(t *testing.T) {
 			t.Errorf("%s %s is shown as %s, want %s", c.channel, c.target, got, c.shown)
 		}
 		if got := c.channel.AtService(c.target); got != c.atService {
-			t.Errorf("%s %s: at the service: %v", c.channel, c.target, got)
+			t.Errorf("AtService of %s %s = %v", c.channel, c.target, got)
 		}
 		if c.channel.Chat() && c.channel.Host(c.channel.Shown(c.target)) != c.channel.Host(c.target) {
 			t.Errorf("%s: another destination for what is shown", c.target)
@@ -105,7 +105,7 @@ func TestCodes(t *testing.T) {
 	}
 	s.RequestCode(now)
 	if len(s.Code) != 8 || len(s.ShownCode()) != 9 {
-		t.Fatalf("%q, shown as %q", s.Code, s.ShownCode())
+		t.Fatalf("code %q, shown as %q", s.Code, s.ShownCode())
 	}
 	for _, typed := range []string{
 		s.Code, s.ShownCode(), strings.ToLower(s.Code), " " + s.Code[:3] + " - " + s.Code[3:] + "\t",

@@ -29,7 +29,7 @@ func TestRowsOfChannels(t *testing.T) {
 		ChannelPush:       "",
 	}
 	if len(channelTable) != len(want) || len(Channels) != len(want) {
-		t.Fatalf("%d channels", len(channelTable))
+		t.Fatalf("the table has %d channels", len(channelTable))
 	}
 	for _, r := range channelTable {
 		var set []string

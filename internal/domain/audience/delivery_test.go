@@ -37,7 +37,7 @@ func TestNotificationTime(t *testing.T) {
 	} {
 		got := audience.NotificationTime(minutes(c.earlier...), domaintest.At(time.Duration(c.happened)*time.Minute))
 		if !got.Equal(domaintest.At(time.Duration(c.want) * time.Minute)) {
-			t.Errorf("%s: at %v, want %d min", c.name, got.Sub(domaintest.Epoch), c.want)
+			t.Errorf("%s: NotificationTime is at %v, want %d min", c.name, got.Sub(domaintest.Epoch), c.want)
 		}
 	}
 }

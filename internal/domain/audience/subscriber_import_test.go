@@ -114,7 +114,7 @@ func TestReasonsOfImports(t *testing.T) {
 	}
 	lines, err := audience.SubscriberImport{CSV: list, Consent: "a form"}.Check()
 	if err != nil || len(lines) != len(want) {
-		t.Fatalf("%d lines, %v", len(lines), err)
+		t.Fatalf("Check of the list: %d lines, %v", len(lines), err)
 	}
 	report := audience.SubscriberImportReport{PageID: "page_1", PageName: "Acme", Consent: "a form", Lines: lines}
 	for i, l := range lines {

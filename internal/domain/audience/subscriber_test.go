@@ -102,7 +102,7 @@ func TestChosenComponents(t *testing.T) {
 	}
 	got, err := n.Check()
 	if err != nil || !slices.Equal(got.Components, []string{"a", "b", "c"}) || n.Components[0] != "c" {
-		t.Errorf("%v, %v; given %v", got.Components, err, n.Components)
+		t.Errorf("chosen components %v, %v; given %v", got.Components, err, n.Components)
 	}
 	n.Components = nil
 	for i := range audience.MaxChosenComponents {

@@ -34,7 +34,7 @@ func TestCheckWait(t *testing.T) {
 		}, 220},
 	} {
 		if got := (schedule.CheckWait{Since: last, Interval: time.Minute}).LateAt(c.gaps); !got.Equal(at(c.want)) {
-			t.Errorf("%s: late after %v, not %d s", what, got.Sub(last), c.want)
+			t.Errorf("%s: LateAt is after %v, want %d s", what, got.Sub(last), c.want)
 		}
 	}
 }

@@ -32,7 +32,7 @@ func TestCheckRun(t *testing.T) {
 	} {
 		now := domaintest.At(350 * time.Second)
 		if got := m.CheckRun(r, monitor.Tick{Instant: now, AsOf: now, Gaps: c.gaps}); got != c.want {
-			t.Errorf("%s: result %d, want %d", c.name, got, c.want)
+			t.Errorf("%s: CheckRun = %d, want %d", c.name, got, c.want)
 		}
 	}
 }

@@ -52,7 +52,7 @@ func TestRhythm(t *testing.T) {
 	} {
 		r, ok := Rhythm(c.gaps, c.interval)
 		if ok != (c.want != "") || ok && (r.String() != c.want || r.Interval != c.suggests) {
-			t.Errorf("%s: %q, interval %s, %v; want %q, %s", c.name, r, r.Interval, ok, c.want, c.suggests)
+			t.Errorf("%s: Rhythm = %q, interval %s, %v; want %q, %s", c.name, r, r.Interval, ok, c.want, c.suggests)
 		}
 	}
 	r := PingRhythm{Every: 61 * time.Minute, Spread: 40 * time.Second, Interval: 64 * time.Minute}

@@ -211,7 +211,7 @@ func TestMessagesOfOutages(t *testing.T) {
 			monitor.OutageEndedByDelete:  "The monitor was deleted; this outage is no longer watched.",
 		} {
 			if got := o.EndMessage(why, domaintest.At(20*time.Minute)).Text(); got != want {
-				t.Errorf("%s, ended by %v: %q, want %q", c.reason, why, got, want)
+				t.Errorf("EndMessage of an outage by %s, ended by %v = %q, want %q", c.reason, why, got, want)
 			}
 		}
 	}

@@ -356,7 +356,7 @@ func TestCronAroundEveryChangeOfClocks(t *testing.T) {
 						got = append(got, at)
 					}
 					if !equalTimes(got, want) {
-						t.Fatalf("%v around %v:\ngot  %v\nwant %v", tested, change, got, want)
+						t.Fatalf("times of %v around %v:\ngot  %v\nwant %v", tested, change, got, want)
 					}
 				}
 			}
@@ -452,6 +452,6 @@ func FuzzCron(f *testing.F) {
 func TestLongestAfterSkippedTimes(t *testing.T) {
 	cron := schedule.Cron{Expression: "0 1,2,3 * * *", TimeZone: "Australia/Lord_Howe"}
 	if got := cron.Longest(); got != 22*time.Hour {
-		t.Errorf("%v, want 22h", got)
+		t.Errorf("Longest = %v, want 22h", got)
 	}
 }

@@ -68,11 +68,11 @@ func TestCronAsCronsim(t *testing.T) {
 					got.In(cron.Zone()).Format(time.RFC3339))
 			}
 		default:
-			t.Fatalf("%s: unknown", s.Text())
+			t.Fatalf("%s: the kind of case is unknown", s.Text())
 		}
 	}
 	if cases != 1908 {
-		t.Errorf("%d cases", cases)
+		t.Errorf("%d cases of cronsim, want 1908", cases)
 	}
 }
 

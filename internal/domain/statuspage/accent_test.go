@@ -57,7 +57,7 @@ func TestContrast(t *testing.T) {
 		a, okA := parseColour(c.a)
 		b, okB := parseColour(c.b)
 		if got := contrast(a, b); !okA || !okB || math.Abs(got-c.want) > 0.01 || got != contrast(b, a) {
-			t.Errorf("%s on %s: %.3f, want %.2f", c.a, c.b, got, c.want)
+			t.Errorf("contrast(%s, %s) = %.3f, want %.2f", c.a, c.b, got, c.want)
 		}
 	}
 	for _, s := range []string{"", "#fff", "123456", "#12345g", "#1234567", "#-12345", "#+12345", "#12_345"} {

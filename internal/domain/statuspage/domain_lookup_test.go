@@ -102,6 +102,6 @@ func TestDomainLookupHasFewAddresses(t *testing.T) {
 		many.Addresses = append(many.Addresses, a, a)
 	}
 	if l := statuspage.NewDomainLookup(many, baseHost); len(l.Addresses) != statuspage.MaxLookupAddresses {
-		t.Errorf("%d addresses", len(l.Addresses))
+		t.Errorf("a lookup of many addresses has %d of them", len(l.Addresses))
 	}
 }

@@ -122,7 +122,7 @@ func TestDomainRecord(t *testing.T) {
 		strings.ToUpper(r.Value): false,
 	} {
 		if got := r.Matches([]string{"v=spf1 -all", value}); got != want {
-			t.Errorf("%q matches: %t", value, got)
+			t.Errorf("Matches(%q) = %t", value, got)
 		}
 	}
 	longest := strings.Repeat("abc.", 56) + "a.example"

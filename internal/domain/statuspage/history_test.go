@@ -147,7 +147,7 @@ func TestHistoryIsContiguous(t *testing.T) {
 		r := statuspage.NewHistory(p.changes, p.gaps, p.now, p.zone)
 		if len(r) != statuspage.HistoryDays || !r[len(r)-1].Date.Equal(statuspage.Midnight(p.now, p.zone)) ||
 			!r[0].Date.Equal(statuspage.HistoryStart(p.now, p.zone)) {
-			t.Fatalf("%d days from %v to %v", len(r), r[0].Date, r[len(r)-1].Date)
+			t.Fatalf("NewHistory has %d days from %v to %v", len(r), r[0].Date, r[len(r)-1].Date)
 		}
 		for i, day := range r {
 			end := p.now
@@ -372,10 +372,10 @@ func TestUptimePercentRoundsDown(t *testing.T) {
 		decimals := rapid.IntRange(0, 4).Draw(t, "decimals")
 		got, digit := statuspage.UptimePercent(share, decimals), math.Pow(10, -float64(decimals))
 		if got > share*100+1e-5 || got <= share*100-digit-1e-9 || got < 0 {
-			t.Fatalf("%v with %d decimals is %v", share, decimals, got)
+			t.Fatalf("UptimePercent of %v with %d decimals = %v", share, decimals, got)
 		}
 		if (got == 100) != (sum.In(kernel.StatusPartialOutage)+sum.In(kernel.StatusMajorOutage) == 0) {
-			t.Fatalf("%v with %d decimals is %v, of %+v", share, decimals, got, sum)
+			t.Fatalf("UptimePercent of %v with %d decimals = %v, of %+v", share, decimals, got, sum)
 		}
 	})
 }
@@ -396,7 +396,7 @@ func TestMergeHistories(t *testing.T) {
 			want.Add(r.Last(days))
 		}
 		if got := sum.Last(days); got != want {
-			t.Fatalf("%d days: %+v, want %+v", days, got, want)
+			t.Fatalf("Last(%d) of the merged histories = %+v, want %+v", days, got, want)
 		}
 		for i, day := range sum {
 			all.Add(day.StatusDurations)

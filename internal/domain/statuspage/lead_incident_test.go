@@ -57,7 +57,7 @@ func TestSeverity(t *testing.T) {
 	} {
 		sum := Summary{Status: c.status, Active: []Incident{{ID: "a", Impact: c.impact}}}
 		if got := sum.Severity(); got != c.want {
-			t.Errorf("%s with impact %s: %s, want %s", c.status, c.impact, got, c.want)
+			t.Errorf("Severity of %s with impact %s = %s, want %s", c.status, c.impact, got, c.want)
 		}
 	}
 }

@@ -213,7 +213,7 @@ func TestIDsAreUniqueWithinAMillisecond(t *testing.T) {
 	for range 100_000 {
 		id := kernel.NewID(kernel.PrefixUpdate, domaintest.Epoch)
 		if seen[id] {
-			t.Fatalf("%s twice", id)
+			t.Fatalf("NewID returned %s twice", id)
 		}
 		seen[id] = true
 	}
@@ -225,7 +225,7 @@ func TestNewIDAfterSortsAfterTheLast(t *testing.T) {
 		for i := range 10_000 {
 			next := kernel.NewIDAfter(last, "x_", domaintest.Epoch.Add(time.Duration(i)*back))
 			if next <= last || len(next) != 22 {
-				t.Fatalf("%s comes after %s", next, last)
+				t.Fatalf("NewIDAfter returned %s after %s", next, last)
 			}
 			last = next
 		}

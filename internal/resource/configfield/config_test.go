@@ -51,7 +51,7 @@ func TestChange(t *testing.T) {
 				got = fmt.Sprintf("%s %s %s %v", c.Shown, c.SecretFields, c.Secrets["token"], c.Versions)
 			}
 			if got != want {
-				t.Errorf("%s, replace %t: %s, want %s", given, replace, got, want)
+				t.Errorf("Change by %s, replace %t: %s, want %s", given, replace, got, want)
 			}
 		}
 	}

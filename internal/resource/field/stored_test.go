@@ -49,7 +49,7 @@ func TestChangesOfStored(t *testing.T) {
 	l := lamp{ID: "lmp_1", Type: "wired"}
 	err = lamps.Apply(&l, lamps.Read(o, field.Changing), now)
 	if err != nil || l.On || !slices.Equal(l.Tags, []string{"a", "b"}) {
-		t.Errorf("%v, on %t, tags %q", err, l.On, l.Tags)
+		t.Errorf("changed lamp: error %v, on %t, tags %q", err, l.On, l.Tags)
 	}
 }
 

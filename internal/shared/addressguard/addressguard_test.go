@@ -39,7 +39,7 @@ func TestWhyNever(t *testing.T) {
 		}
 		if addr.Is6() { // an interface hides nothing
 			if got := WhyNever(addr.WithZone("eth0")); got != want {
-				t.Errorf("%s%%eth0: %q, want %q", text, got, want)
+				t.Errorf("WhyNever(%s%%eth0) = %q, want %q", text, got, want)
 			}
 		}
 		target := netip.AddrPortFrom(addr, 80).String()

@@ -31,7 +31,7 @@ func TestOutgoingGuardOwnAddresses(t *testing.T) {
 				network = "tcp6"
 			}
 			if err := g.Control(network, address, nil); errors.Is(err, ErrRefused) != refused {
-				t.Errorf("%s: %v, want refused: %t", address, err, refused)
+				t.Errorf("Control of %s = %v, want refused: %t", address, err, refused)
 			}
 		}
 	}

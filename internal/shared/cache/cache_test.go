@@ -97,7 +97,7 @@ func TestCacheIsBounded(t *testing.T) {
 	c.get(key(2), 10)
 	c.is("after a small one", 1, 10)
 	if len(c.owned) != 1 {
-		t.Errorf("%d owners", len(c.owned))
+		t.Errorf("the cache knows %d owners, want 1", len(c.owned))
 	}
 }
 
@@ -116,7 +116,7 @@ func TestOwnersShare(t *testing.T) {
 		}
 	}
 	if c.bytes > testBytes || !c.Contains(testKey{"large", 49}) {
-		t.Errorf("%d bytes", c.bytes)
+		t.Errorf("the cache has %d bytes", c.bytes)
 	}
 }
 

@@ -179,7 +179,7 @@ func TestReserve(t *testing.T) {
 	}
 	res, _ := w.ask(w.dial("127.0.0.1"), "/ping")
 	if res.StatusCode != 200 || !res.Close {
-		t.Errorf("%s, to be closed: %t", res.Status, res.Close)
+		t.Errorf("GET /ping beyond the reserve: %s, to be closed: %t", res.Status, res.Close)
 	}
 	if w.lost.Load() != 0 || w.Count(Reserved) != 1 {
 		t.Errorf("%d lost, %d refused", w.lost.Load(), w.Count(Reserved))

@@ -310,7 +310,7 @@ func (m *model) compare(t *rapid.T, l *Limiter, lost int) {
 	}
 	open := len(m.open(nil))
 	if got := l.Phases(); !maps.Equal(got, phases) || l.Open() != open {
-		t.Fatalf("%d open, %v; want %d, %v", l.Open(), got, open, phases)
+		t.Fatalf("connections: %d open, %v; want %d, %v", l.Open(), got, open, phases)
 	}
 	for _, why := range append(slices.Clone(Refusals), Closings...) {
 		if got := l.Count(why); got != m.counts[why] {
@@ -318,7 +318,7 @@ func (m *model) compare(t *rapid.T, l *Limiter, lost int) {
 		}
 	}
 	if lost != m.lost {
-		t.Fatalf("%d lost, want %d", lost, m.lost)
+		t.Fatalf("Lost was called %d times, want %d", lost, m.lost)
 	}
 	if got, want := l.CloseAfterAnswer(), open > m.most-m.most/4; got != want {
 		t.Fatalf("%d of %d open: close after the answer: %t", open, m.most, got)

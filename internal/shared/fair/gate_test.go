@@ -67,7 +67,7 @@ func TestBreaker(t *testing.T) {
 			t.Errorf("%s: %d more messages may be sent", c.name, got)
 		}
 		if got := g.Plan(now).Closed("w"); len(got) != 1 || got[0] != "host" {
-			t.Errorf("%s: closed: %v", c.name, got)
+			t.Errorf("%s: Closed = %v, want [host]", c.name, got)
 		}
 		if got := enter(g, Target{"other", "host"}, now); got != 4 && (got != 2 || c.want != free) {
 			t.Errorf("%s: another workspace may send %d messages to the host, want 4, or half of what is left", c.name,

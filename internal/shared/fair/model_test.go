@@ -333,7 +333,7 @@ func (m *modelGate) compareHosts(t *rapid.T, g *Gate, plan *Plan, workspace stri
 			t.Fatalf("%v admitted: %t, want %t; %v are being sent", to, got, want, m.sending)
 		}
 		if g.Failing(to) != (m.known[m.sharing(to)] != nil) {
-			t.Fatalf("%v failing: %t", to, g.Failing(to))
+			t.Fatalf("Failing(%v) = %t, unlike the model", to, g.Failing(to))
 		}
 		// A host that is not listed may be full for the workspace as a whole.
 		if slices.Contains(closed, host) && want {

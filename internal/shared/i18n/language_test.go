@@ -248,7 +248,7 @@ func TestPluralForms(t *testing.T) {
 	} {
 		for n, form := range want {
 			if got := languageOf(t, tag).pluralFormOf(n); got != form {
-				t.Errorf("%s: %d has the form %d, want %d", tag, n, got, form)
+				t.Errorf("pluralFormOf in %s of %d = %d, want %d", tag, n, got, form)
 			}
 		}
 	}

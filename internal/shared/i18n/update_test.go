@@ -89,11 +89,11 @@ func TestTimeBesideSystemMessages(t *testing.T) {
 		got, want := u.Plain(English(), berlin(t)),
 			"No ping has arrived since "+c.text+". The expected interval is 5 minutes."
 		if got != want {
-			t.Errorf("%v later: %q, want %q", c.after, got, want)
+			t.Errorf("Plain, shown %v later = %q, want %q", c.after, got, want)
 		}
 		html := `<time datetime="2026-11-21T22:15:40.000Z" data-form="` + c.form + `">` + c.html + "</time>."
 		if got := string(u.HTML(English(), berlin(t))); !strings.Contains(got, html) {
-			t.Errorf("%v later: %s, want %s", c.after, got, html)
+			t.Errorf("HTML, shown %v later = %s, want %s", c.after, got, html)
 		}
 	}
 }

@@ -54,7 +54,7 @@ func TestUnknownFields(t *testing.T) {
 		o.AllowUnknown()
 		readSample(o)
 		if unknown, more := o.Unknown(); o.Check(nil) != nil || len(unknown) != len(want) || more != 0 {
-			t.Errorf("%s: %v, unknown %q and %d more", body, o.Check(nil), unknown, more)
+			t.Errorf("Check and Unknown of %s: %v, unknown %q and %d more", body, o.Check(nil), unknown, more)
 		}
 	}
 }
@@ -71,7 +71,7 @@ func TestManyUnknownFields(t *testing.T) {
 	}
 	readSample(o)
 	if n := len(fieldErrors(t, o.Check(nil))); n != 20 {
-		t.Errorf("%d errors", n)
+		t.Errorf("Check of many unknown fields: %d errors, want 20", n)
 	}
 	if got, more := o.Unknown(); len(got) != 20 || more != 4980 || !slices.IsSorted(got) {
 		t.Errorf("unknown: %q and %d more", got, more)

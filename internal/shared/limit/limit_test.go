@@ -68,7 +68,7 @@ func TestLimiterIsExact(t *testing.T) {
 		for _, at := range n.at {
 			for i := range len(at) - n.most {
 				if at[i+n.most].Sub(at[i]) < n.window {
-					t.Fatalf("%d events from %s to %s", n.most+1, at[i], at[i+n.most])
+					t.Fatalf("the limiter allowed %d events from %s to %s", n.most+1, at[i], at[i+n.most])
 				}
 			}
 		}
@@ -138,7 +138,7 @@ func TestAddressAndNetwork(t *testing.T) {
 			}
 		}
 		if got != want {
-			t.Errorf("%v: %d allowed, want %d", addresses, got, want)
+			t.Errorf("addresses %v: %d events allowed, want %d", addresses, got, want)
 		}
 	}
 	take(60, "192.0.2.1", "::ffff:192.0.2.1") // the same address
@@ -263,7 +263,7 @@ func TestExpiredKeysAreEvictedFirst(t *testing.T) {
 	}
 	full := tab.len()
 	if full != shardCount*8 {
-		t.Fatalf("%d keys, want %d", full, shardCount*8)
+		t.Fatalf("the full table has %d keys, want %d", full, shardCount*8)
 	}
 	later := began.Add(time.Minute)
 	for i := range uint64(shardCount) { // reaches most shards
@@ -308,7 +308,7 @@ func TestMemoryOfAMillionAddresses(t *testing.T) {
 			used := (heap() - before) / 1e6
 			t.Logf("%d MB for %d addresses", used, a.addresses.len())
 			if used > c.most {
-				t.Errorf("%d MB, want at most %d", used, c.most)
+				t.Errorf("the limiter uses %d MB, want at most %d", used, c.most)
 			}
 			if n := a.addresses.len(); n < 980_000 {
 				t.Errorf("only %d addresses are kept", n)
@@ -317,7 +317,7 @@ func TestMemoryOfAMillionAddresses(t *testing.T) {
 				a.Take(c.address(i), began.Add(time.Minute))
 			}
 			if rest := (heap() - before) / 1e6; rest > 5 {
-				t.Errorf("%d MB after a minute", rest)
+				t.Errorf("the limiter uses %d MB after a minute", rest)
 			}
 			runtime.KeepAlive(a)
 		})
@@ -351,11 +351,11 @@ func TestFullDoesNotCount(t *testing.T) {
 		for n := range 4 {
 			for range 5 {
 				if a.Full(addr, began) != (n >= 2) {
-					t.Errorf("%s after %d: full %v", s, n, n < 2)
+					t.Errorf("Full of %s after %d events = %v", s, n, n < 2)
 				}
 			}
 			if a.Take(addr, began).Allowed != (n < 2) {
-				t.Errorf("%s: event %d", s, n)
+				t.Errorf("Take of %s decides wrongly about event %d", s, n)
 			}
 		}
 	}

@@ -112,7 +112,7 @@ func TestNetworksOfMappedAddresses(t *testing.T) {
 				t.Fatalf("%s is full after %d others", addr, i)
 			}
 			if v := a.Take(addr, began); !v.Allowed {
-				t.Fatalf("%s: %+v after %d others", addr, v, i)
+				t.Fatalf("Take of %s = %+v after %d others", addr, v, i)
 			}
 			if !a.Full(addr, began) {
 				t.Fatalf("%s is not full after its one event", addr)

@@ -339,7 +339,7 @@ func checkNode(t tester, n *html.Node) {
 	}
 	names, ok := allowed[n.Data]
 	if n.Type != html.ElementNode || !ok {
-		t.Fatalf("%q is not allowed", n.Data)
+		t.Fatalf("the element %q is not allowed", n.Data)
 	}
 	for _, a := range n.Attr {
 		switch {

@@ -62,7 +62,7 @@ func TestReplacedKey(t *testing.T) {
 		}
 		plain, err := both.Open(sealed, "mon_1")
 		if err != nil || string(plain) != "hunter2" || !both.CanOpen(sealed) || both.IsCurrent(sealed) {
-			t.Errorf("%q: opened %q, %v", text, plain, err)
+			t.Errorf("keys %q: Open = %q, %v", text, plain, err)
 		}
 		again := both.Seal([]byte("hunter2"), "mon_1")
 		_, err = alone.Open(again, "mon_1")
