@@ -538,7 +538,7 @@ func TestEverySettingOfAChecksEntityTag(t *testing.T) {
 		domaintest.ChangeMonitor(t, &m, ch, domaintest.At(0))
 		tag := kernel.EntityTag(resource.Monitor.Audited(m))
 		if other, ok := seen[tag]; ok {
-			t.Errorf("the entity tag after a change of %s is that of %s", what, other)
+			t.Errorf("changes of %s and of %s lead to the same entity tag", what, other)
 		}
 		seen[tag] = what
 	}

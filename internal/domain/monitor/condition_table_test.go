@@ -298,7 +298,7 @@ var starts = map[string]struct {
 	"before a gap": {twicePerHour, monitor.RunStart{Gaps: gapFromNoon(1, time.Minute)}, good},
 	"long after a gap": {twicePerHour,
 		monitor.RunStart{Gaps: gapFromNoon(-monitor.GapsBeforeStart-time.Minute, -monitor.GapsBeforeStart)}, good},
-	"over two, of which one is doubtful": {twicePerHour,
+	"over two, one of them doubtful": {twicePerHour,
 		monitor.RunStart{
 			Open: append(
 				openRun("p", -10*time.Minute, time.Hour),
