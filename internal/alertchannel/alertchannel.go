@@ -1,4 +1,4 @@
-// Package alertchannel sends alerts to people: to rooms of chats, phones, mailboxes and the services of others. Each
+// Package alertchannel sends alerts to people: in chat rooms, on phones, by mail and through incident services. Each
 // type of channel is one file and one entry of Groups. The package knows neither the store nor HTTP surfaces; these
 // derive forms, flags and documents from the Fields of a Type.
 package alertchannel
@@ -50,7 +50,7 @@ var Types = func() (all []Type) {
 	return all
 }()
 
-// TypeOf returns the type of a name.
+// TypeOf returns the type with a name, and false if there is none.
 func TypeOf(name string) (Type, bool) {
 	i := slices.IndexFunc(Types, func(t Type) bool { return t.Name == name })
 	if i < 0 {
@@ -93,7 +93,7 @@ type Result struct {
 	audience.SendOutcome
 	Reference string // what the service calls the message, for later messages of its thread; "": nothing
 
-	TemplateError string // why the message had default words: see alert.Channel.Words; "": its templates worked
+	TemplateError string // why the message has the default text: see alert.Channel.Words; "": it does not
 }
 
 // Read separates the fields of a channel in a request into the configuration that is shown, with defaults, and the
@@ -107,7 +107,7 @@ func (t Type) Read(
 // Field returns the field of a name.
 func (t Type) Field(name string) (configfield.Field, bool) { return configfield.Find(t.Fields, name) }
 
-// maxTester is how many characters of the names of a member and of a workspace a test message has.
+// maxTester is the maximum length of the name of a member or of a workspace in a test message, in characters.
 const maxTester = 100
 
 // TestMessage returns the message that tests a channel. by is who asked for it; "": the weekly test.

@@ -34,7 +34,7 @@ var alertmanagerType = Type{
 	New:     func() Channel { return new(alertmanager) },
 }
 
-// How long Alertmanager takes an alert for open without news of it.
+// How long Alertmanager regards an alert as open without another message about it.
 const (
 	alertmanagerOpen = 365 * 24 * time.Hour
 	alertmanagerTest = 5 * time.Minute

@@ -13,7 +13,7 @@ import (
 const maxReference = 500
 
 // clean returns the result without secrets, and with texts that can be stored and shown: one line of limited length.
-// Services write parts of them. A reference that would have to be changed names nothing any more.
+// Services write parts of them. A reference that would have to be changed is dropped, because it would name nothing.
 func (r Result) clean(secrets redact.Secrets) Result {
 	r.Reason = oneLine(secrets.HideShortened(r.Reason))
 	r.Detail = oneLine(secrets.HideShortened(r.Detail))
@@ -24,13 +24,13 @@ func (r Result) clean(secrets redact.Secrets) Result {
 	return r
 }
 
-// oneLine returns a text that somebody else wrote on one line of limited length.
+// oneLine returns the text of a service as one line of at most maxReason characters.
 func oneLine(text string) string {
 	return alert.Shorten(kernel.OneLine(strings.Join(strings.Fields(text), " ")), maxReason)
 }
 
-// secretsOf returns what the service of a channel may repeat of a request: secrets alone and with what is sent with
-// them, and the key of a link.
+// secretsOf returns the secrets of a request that the service of a channel may repeat: the secrets of the channel,
+// alone and as credentials of basic authentication, and the key of a link.
 func secretsOf(c alert.Channel, m alert.Message) redact.Secrets {
 	var config map[string]json.RawMessage
 	_ = json.Unmarshal(c.Config, &config) // without names there are no credentials of basic authentication

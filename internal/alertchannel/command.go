@@ -15,8 +15,8 @@ import (
 	"github.com/allswell/allswell/internal/resource/configfield"
 )
 
-// commandType runs a program that the operator has chosen. Nobody who configures a channel chooses it: that would be
-// the right to run anything on the server.
+// commandType runs a program that the operator has chosen. Only the operator chooses it: otherwise anyone who
+// configures a channel could run anything on the server.
 var commandType = Type{
 	Name: alert.CommandType, Label: "Command",
 	Help: "Runs the operator's program (ALLSWELL_ALERT_COMMAND) with the message as JSON.",
@@ -66,7 +66,7 @@ func (c *command) send(ctx context.Context, s *Sender, m alert.Message) Result {
 	}
 	cmd := exec.CommandContext(ctx, s.Command, c.Arguments...)
 	cmd.Stdin, cmd.Dir, cmd.WaitDelay = bytes.NewReader(append(body, '\n')), "/", commandGrace
-	// the service's own has secrets
+	// the environment of this process has secrets
 	cmd.Env = []string{"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "LANG=C.UTF-8"}
 	ownGroup(cmd)
 	err = cmd.Run()

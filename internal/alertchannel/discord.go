@@ -52,7 +52,7 @@ type discordEmbed struct {
 	Timestamp   string `json:"timestamp"`
 }
 
-// discordNobody are allowed_mentions that allow none.
+// discordNobody is an allowed_mentions object that allows no mentions.
 var discordNobody = map[string]any{"parse": []string{}}
 
 func discordMessage(p Post) map[string]any {

@@ -57,7 +57,7 @@ func (c *email) send(ctx context.Context, s *Sender, m alert.Message) Result {
 		return failed(audience.SendFailed, "This service has no mail server (ALLSWELL_SMTP_URL).")
 	}
 	out := Mail{ID: m.ID, To: c.To, Subject: alert.Shorten(m.Headline(), emailSubject), Text: m.Text(emailText) + "\n"}
-	if m.TestLine != "" { // without words of the person who tests
+	if m.TestLine != "" { // without text of the person who tests
 		out.Subject, out.Text = testSubject, m.TestLine+"\n\nNothing has happened. Alerts of the channel arrive here.\n"
 	}
 	if m.Thread != nil {

@@ -19,7 +19,7 @@ var googleChatType = Type{
 	New:    func() Channel { return new(googleChat) },
 }
 
-// Limits of a message, in characters. All of it may have 32,000 bytes.
+// Limits of a message, in characters. A message may have 32,000 bytes.
 const (
 	googleChatTitle = 500
 	googleChatText  = 4000

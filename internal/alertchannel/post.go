@@ -11,7 +11,7 @@ import (
 	"github.com/allswell/allswell/internal/shared/redact"
 )
 
-// Post is a message for the room of a chat: news of alerts, or what a subscriber of a page is notified of.
+// Post is a message for a chat room: about alerts, or a notification for a subscriber of a page.
 type Post struct {
 	ID    string // the same for all attempts
 	Title string // one line

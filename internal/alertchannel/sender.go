@@ -34,7 +34,7 @@ const (
 	maxRetryAfter = time.Hour
 )
 
-// Config has what senders need.
+// Config configures a Sender.
 type Config struct {
 	Denied       []netip.Prefix // ALLSWELL_WEBHOOK_DENY
 	AllowPrivate bool           // ALLSWELL_WEBHOOK_ALLOW_PRIVATE
@@ -66,7 +66,7 @@ func NewSender(c Config) *Sender {
 	// a dial continues after its request is cancelled
 	dialer := &net.Dialer{Timeout: sendTimeout, Control: guard.Control}
 	return &Sender{Config: c, guard: guard, client: &http.Client{
-		// nobody configured their targets
+		// redirects are not followed: nobody configured their targets
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		Transport: &http.Transport{
 			Proxy:       nil, // a proxy would bypass the guard
@@ -142,7 +142,7 @@ func (s *Sender) Test(ctx context.Context, c alert.Channel, by string) audience.
 }
 
 // Confirmation makes one attempt to send the mail that asks whether an address may be sent alerts. It contains no text
-// of a workspace, so that it is of no use to anybody who sends it to strangers.
+// of a workspace, so that nobody can use it to send texts to strangers. Config.Mail must be set.
 func (s *Sender) Confirmation(ctx context.Context, to, base, link string) audience.SendOutcome {
 	ctx, cancel := context.WithTimeout(ctx, sendTimeout)
 	defer cancel()
@@ -153,7 +153,8 @@ func (s *Sender) Confirmation(ctx context.Context, to, base, link string) audien
 	})
 }
 
-// confirmationText is the text of the mail that asks for a confirmation: the address of this service, hours, the link.
+// confirmationText is the text of the mail that asks for a confirmation. Its arguments are the base URL of this
+// service, the hours, and the link.
 const confirmationText = `Somebody has entered this address for alerts of the monitoring service at %s.
 
 To receive them, open this link within %d hours and press the button:
@@ -178,9 +179,8 @@ func sent(reference string) Result {
 // changeWait is how long a change waits after its first failure, and then twice as long after each.
 const changeWait = time.Second
 
-// change makes attempts to change the first message of a thread while the service says that it may work later, within
-// the time of the whole attempt to send. The message that makes the change necessary was accepted, whatever the outcome
-// of the change.
+// change changes the first message of a thread. It repeats the attempt while its result is audience.SendFailed, until
+// the deadline of ctx. The outcome does not matter: the message that makes the change necessary was accepted.
 func change(ctx context.Context, attempt func() Result) {
 	for wait := changeWait; ; wait *= 2 {
 		r := attempt()
@@ -297,7 +297,8 @@ func withoutURL(err error) error {
 	return err
 }
 
-// outcome returns what an answer means: accepted (2xx), later (408, 425, 429, 5xx, with Retry-After) or never.
+// outcome returns what an answer means: accepted (2xx), to be sent again (408, 425, 429, 5xx, after Retry-After) or
+// rejected (others).
 func (a answer) outcome(service string) Result {
 	switch {
 	case a.status >= 200 && a.status <= 299:
@@ -342,11 +343,11 @@ func (a answer) retryAfter(now time.Time) time.Duration {
 	return max(0, min(at.Sub(now), maxRetryAfter))
 }
 
-// decode reads the answer as JSON into v, and returns whether it is.
+// decode reads the answer as JSON into v, and reports whether that succeeded.
 func (a answer) decode(v any) bool { return json.Unmarshal(a.body, v) == nil }
 
-// checkURL checks the URL of a service, which may be http or https. Addresses to which nothing connects are refused
-// here, as they are when a message is sent; the settings of the server say which other addresses are.
+// checkURL checks the URL of a service, which may be http or https. Addresses that are never allowed are refused here
+// and when a message is sent. Addresses that the settings of the server forbid are refused only when a message is sent.
 func checkURL(bad *kernel.ValidationError, field string, text *string) {
 	*text = strings.TrimSpace(*text)
 	if !strings.Contains(*text, "://") {

@@ -15,7 +15,7 @@ import (
 	"github.com/allswell/allswell/internal/resource/configfield"
 )
 
-// SlackAction is the report of Slack that somebody has pressed a button of a message, as described at
+// SlackAction is a report by Slack that somebody has pressed a button of a message, as described at
 // https://docs.slack.dev/reference/interaction-payloads/block_actions-payload.
 type SlackAction struct {
 	Key         string // of the thread of the message
@@ -26,13 +26,14 @@ type SlackAction struct {
 // slackAcknowledge is the action_id of the button Acknowledge.
 const slackAcknowledge = "acknowledge"
 
-// slackTolerance is how old a report of Slack may be.
+// slackTolerance is the maximum difference between the timestamp of a report and the clock of this server.
 const slackTolerance = 5 * time.Minute
 
-// errSlackAction means that a request is no report of a button.
+// errSlackAction means that a request is not a report about a button.
 var errSlackAction = errors.New("no report of a button in Slack")
 
-// ReadSlackAction reads the body of a request. It is not to be believed before VerifySlack.
+// ReadSlackAction parses the body of a request. The result may be forged unless VerifySlack accepts the request. It
+// returns an error if the body is not a report about one button.
 func ReadSlackAction(body []byte) (a SlackAction, err error) {
 	form, err := url.ParseQuery(string(body))
 	if err != nil {
@@ -61,8 +62,8 @@ func ReadSlackAction(body []byte) (a SlackAction, err error) {
 	return a, nil
 }
 
-// VerifySlack reports whether Slack has signed a request with the signing secret of a channel, at most five minutes
-// ago, as described at https://docs.slack.dev/authentication/verifying-requests-from-slack.
+// VerifySlack reports whether a request has a signature with the signing secret of a channel, and a timestamp at most
+// five minutes from now, as described at https://docs.slack.dev/authentication/verifying-requests-from-slack.
 func VerifySlack(c alert.Channel, header http.Header, body []byte, now time.Time) bool {
 	bot := new(slackBot)
 	if c.Type != slackBotType.Name || configfield.Configure(bot, c.Config, c.Secrets) != nil || bot.Signing == "" {

@@ -12,7 +12,7 @@ import (
 	"github.com/allswell/allswell/internal/resource/configfield"
 )
 
-// slackBotType posts as a bot, which can answer in threads and change what it has posted, as described at
+// slackBotType posts as a bot, which can reply in threads and edit its messages, as described at
 // https://docs.slack.dev/reference/methods/chat.postMessage and https://docs.slack.dev/reference/methods/chat.update.
 var slackBotType = Type{
 	Name: "slack_bot", Label: "Slack bot", Help: "Posts to a channel of Slack as a bot, with a thread for each alert.",
@@ -47,7 +47,7 @@ func (c *slackBot) Validate(bad *kernel.ValidationError) {
 	kernel.CheckText(bad, "channel", c.Channel, 100)
 }
 
-// slackAnswer is the answer of a method. Slack says with the status 200 that something failed.
+// slackAnswer is the answer of a method. Slack reports failures with the status 200, too.
 type slackAnswer struct {
 	OK      bool   `json:"ok"`
 	Error   string `json:"error"`
@@ -55,7 +55,7 @@ type slackAnswer struct {
 	TS      string `json:"ts"`
 }
 
-// What errors of Slack mean; all others are final.
+// Errors of Slack that may pass, and errors that a simpler message may avoid. All others are final.
 var (
 	slackLater = []string{
 		"ratelimited", "rate_limited", "message_limit_exceeded", "service_unavailable", "internal_error",
@@ -106,7 +106,7 @@ func (c *slackBot) message(m alert.Message) map[string]any {
 	return body
 }
 
-// call calls a method. refused says that the message may be accepted in a simpler form.
+// call calls a method. refused reports whether the message may be accepted in a simpler form.
 func (c *slackBot) call(
 	ctx context.Context, s *Sender, method, room string, body map[string]any,
 ) (r Result, refused bool) {

@@ -16,7 +16,8 @@ import (
 
 // smsGateway is a channel that can send an SMS to any number.
 type smsGateway interface {
-	// text sends a text to a number, and returns the gateway's answer; or else the result, if there is no answer.
+	// text sends a text to a number, and returns the gateway's answer, or the result of the attempt if there is no
+	// answer.
 	text(ctx context.Context, s *Sender, to, text string) (answer, *Result)
 
 	// read returns the outcome that the body of an answer states. If ok is false, the HTTP status decides.

@@ -14,8 +14,8 @@ import (
 	"github.com/allswell/allswell/internal/resource/configfield"
 )
 
-// zeroWidth is a character without width. After a sign that begins a mention or a link it keeps services that have no
-// escapes from seeing one.
+// zeroWidth is a character without width. After a sign that begins a mention or a link, it stops services without
+// escapes from making one.
 const zeroWidth = "\u200b"
 
 // noMentions is for services where @name mentions somebody and cannot be escaped.
@@ -78,8 +78,8 @@ func threadKey(m alert.Message) string {
 // isTest reports whether the message tests the channel.
 func isTest(m alert.Message) bool { return m.Items[0].Event == alert.ChannelTest }
 
-// phases returns what a service that keeps an object for each thread is asked for, in order. What it does not know yet
-// it has to open first, and a test leaves nothing open.
+// phases returns the phases to report, in order, to a service that keeps an object for each thread. An object that the
+// service does not know is opened first, and the object of a test is closed again.
 func phases(m alert.Message) []alert.Phase {
 	phase := m.Phase()
 	switch {
@@ -110,7 +110,7 @@ func (s *Sender) callTwice(ctx context.Context, r request, plain any) (answer, *
 	return a, bad
 }
 
-// deliver is callTwice for services whose status says everything.
+// deliver is callTwice for services whose HTTP status alone decides the outcome.
 func (s *Sender) deliver(ctx context.Context, r request, plain any) Result {
 	a, bad := s.callTwice(ctx, r, plain)
 	if bad != nil {
@@ -119,7 +119,7 @@ func (s *Sender) deliver(ctx context.Context, r request, plain any) Result {
 	return a.outcome(r.name)
 }
 
-// try sends a request to a service whose status says everything.
+// try sends a request to a service whose HTTP status alone decides the outcome.
 func (s *Sender) try(ctx context.Context, r request) Result {
 	a, bad := s.call(ctx, r)
 	if bad != nil {
@@ -151,7 +151,8 @@ func serverField(address, help string) configfield.Field {
 	}
 }
 
-// serverDestination returns a server with its path, which can lead to another one behind the same name.
+// serverDestination returns a server with its path, because another path can lead to another server behind the same
+// name.
 func serverDestination(address string) configfield.Destination {
 	u, err := url.Parse(address)
 	if err != nil {
@@ -160,8 +161,8 @@ func serverDestination(address string) configfield.Destination {
 	return configfield.Destination{configfield.Server(address), strings.TrimRight(u.Path, "/")}
 }
 
-// checkServer checks the address of a server, which may have a path, and removes slashes at its end. It is shown, so
-// that it has no place for secrets.
+// checkServer checks the address of a server, which may have a path, and removes slashes at its end. The address is
+// shown, so it must not contain secrets.
 func checkServer(bad *kernel.ValidationError, server *string) {
 	checkURL(bad, "server_url", server)
 	*server = strings.TrimRight(*server, "/")

@@ -44,8 +44,8 @@ const (
 	zulipContent = 10_000
 )
 
-// zulipFence begins and ends a block of text in which nothing is markup or a mention. Lines of messages do not consist
-// of it: names have letters after them.
+// zulipFence begins and ends a block of text in which nothing is markup or a mention. No line of a message consists of
+// it, because other text follows each name.
 const zulipFence = "``````````"
 
 type zulip struct {

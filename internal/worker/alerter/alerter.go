@@ -1,5 +1,5 @@
-// Package alerter notifies people of alerts: it lets the store ask the rules, and sends the messages that these leave
-// for channels.
+// Package alerter notifies people of alerts: it has the store apply the alerting rules, and sends the resulting
+// messages to channels.
 package alerter
 
 import (
@@ -18,7 +18,8 @@ import (
 )
 
 const (
-	// pollInterval is how often each replica looks for what other replicas or the time have left to do.
+	// pollInterval is how often each replica polls the store for alerts that other replicas changed or that have become
+	// due.
 	pollInterval = time.Second
 
 	// testPollInterval is how often each replica looks for weekly tests that are due.
@@ -30,12 +31,12 @@ const (
 	perWorkspace = 16
 	perHost      = 4
 
-	// A host that cannot be reached is not sent to by a workspace for a pause, which doubles from minPause to maxPause.
+	// A workspace sends nothing to a host that it cannot reach for a pause, which doubles from minPause to maxPause.
 	minPause = 10 * time.Second
 	maxPause = 2 * time.Minute
 
-	// weeklyTests is the number of weekly tests that are taken and made at a time; testWait is how long one waits for
-	// its place.
+	// weeklyTests is the maximum number of weekly tests that are sent at a time; testWait is how long one waits for a
+	// place.
 	weeklyTests = 16
 	testWait    = 5 * time.Minute
 
@@ -91,7 +92,8 @@ func newGate() *fair.Gate {
 }
 
 // Run works until ctx ends. Then it waits up to DrainTimeout for messages that are being sent, and until their results
-// are saved or that has failed repeatedly. What is unfinished is sent again, by any replica, when its lease has ended.
+// are saved or saving them has failed for saveTimeout. Any replica sends unfinished messages again when their leases
+// have ended.
 func (a *Alerter) Run(ctx context.Context) {
 	sending, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
@@ -134,7 +136,7 @@ func earliest(a, b time.Time) time.Time {
 	return a
 }
 
-// advance asks all rules that are due, and returns when the next one is.
+// advance applies all rules that are due, and returns when the next one is due; the zero time: not known, or never.
 func (a *Alerter) advance(ctx context.Context) time.Time {
 	for ctx.Err() == nil {
 		more, next, err := a.Store.AdvanceAlerts(ctx)
@@ -176,8 +178,9 @@ func (a *Alerter) claim(ctx, sending context.Context, running *sync.WaitGroup) t
 	return next
 }
 
-// hostOf returns the host of a channel, which is computed once for each configuration. It does not remember the host of
-// a channel whose secrets cannot be opened, because their key may be put back.
+// hostOf returns the host of a channel, or "" if its secrets cannot be opened. It computes the host once for each
+// configuration. It does not remember the host of a channel whose secrets cannot be opened, because their key may be
+// put back.
 func (a *Alerter) hostOf(d store.DueChannel) string {
 	if known, ok := a.hosts[d.ID]; ok && known.at.Equal(d.UpdatedAt) {
 		return known.name

@@ -14,7 +14,7 @@ type batches[T any] struct {
 	size     int
 	interval time.Duration
 	take     func(ctx context.Context, limit int) ([]T, error)
-	what     string // take does, for the log
+	what     string // what take does, for the log
 	send     func(T)
 }
 

@@ -9,7 +9,7 @@ import (
 	"github.com/allswell/allswell/internal/store"
 )
 
-// confirmations is the number of mails that ask for confirmations which are sent at a time.
+// confirmations is the maximum number of confirmation mails that are sent at a time.
 const confirmations = 4
 
 // confirmAddresses sends the mails that ask for the confirmation of addresses, until ctx ends.
@@ -22,7 +22,8 @@ func (a *Alerter) confirmAddresses(ctx, sending context.Context) {
 	b.run(ctx, a.Logger)
 }
 
-// askForConfirmation makes one attempt to send a mail. One that may succeed later is tried again.
+// askForConfirmation makes one attempt to send a confirmation mail. A later batch repeats an attempt that failed
+// temporarily.
 func (a *Alerter) askForConfirmation(ctx context.Context, c store.AddressConfirmation) {
 	link := a.BaseURL + alert.ConfirmPath + "?" + url.Values{"code": {c.Code}}.Encode()
 	o := a.Sender.Confirmation(ctx, c.Address, a.BaseURL, link)

@@ -1,5 +1,5 @@
-// Package certificates has the certificates of a server that does TLS itself: from a certificate authority, by the ACME
-// protocol, or from files. See docs/decisions/0060-https-without-another-program.md.
+// Package certificates provides the certificates of a server that does TLS itself: from a certificate authority, by the
+// ACME protocol, or from files. See docs/decisions/0060-https-without-another-program.md.
 package certificates
 
 import (

@@ -22,7 +22,8 @@ type Files struct {
 	cert, key         []byte // as last read; used by one goroutine at a time
 }
 
-// LoadFiles reads the files. The error says which one is wrong.
+// LoadFiles reads the files. The error names the file that cannot be read, or both if they are not a certificate and
+// its key.
 func LoadFiles(certFile, keyFile string, log *slog.Logger) (*Files, error) {
 	f := &Files{certFile: certFile, keyFile: keyFile, log: log}
 	_, err := f.load()
@@ -37,7 +38,7 @@ func (f *Files) GetCertificate(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 // Expiry returns when the certificate expires.
 func (f *Files) Expiry() time.Time { return f.current.Load().Leaf.NotAfter }
 
-// Run reads the files again and again until ctx ends.
+// Run calls Reload every filesInterval until ctx ends.
 func (f *Files) Run(ctx context.Context) {
 	ticker := time.NewTicker(filesInterval)
 	defer ticker.Stop()

@@ -51,8 +51,8 @@ type ManagerConfig struct {
 	// Host is the host name of the base URL. Its certificate is obtained when Run begins.
 	Host string
 
-	// Owner returns the workspace to which another name belongs, which has an ASCII form, in lower case; "": to the
-	// installation. If it is not found, no certificate is obtained for the name. Owner is called for each handshake.
+	// Owner returns the id of the workspace to which a name other than Host belongs; "": the installation. The name is
+	// in lower case. If found is false, no certificate is obtained for it. Owner is called for each handshake.
 	Owner func(ctx context.Context, name string) (workspaceID string, found bool)
 
 	Email     string         // of the account with the certificate authority; "": none
@@ -153,7 +153,8 @@ func (m *Manager) Run(ctx context.Context) {
 	}
 }
 
-// clean deletes certificates that have expired, and failures of names whose last order is longer ago than expiredGrace.
+// clean deletes certificates that expired more than expiredGrace ago, and the failures of names whose last order failed
+// before that.
 func (m *Manager) clean(ctx context.Context, now time.Time) error {
 	return errors.Join(
 		certmagic.CleanStorage(ctx, m.storage, certmagic.CleanStorageOptions{
@@ -164,8 +165,8 @@ func (m *Manager) clean(ctx context.Context, now time.Time) error {
 	)
 }
 
-// GetCertificate returns the certificate for a handshake, for tls.Config. It returns nil for names that are not
-// allowed.
+// GetCertificate returns the certificate for a handshake, for tls.Config. It returns nil and no error for names that
+// are not allowed, and errUnavailable if the certificate is not obtained within handshakeTimeout.
 func (m *Manager) GetCertificate(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
 	name := cmp.Or(statuspage.HostName(hello.ServerName), m.host)
 	ctx := hello.Context()

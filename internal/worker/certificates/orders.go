@@ -127,7 +127,7 @@ func (m *Manager) countFailure(ctx context.Context, name string) {
 	}
 }
 
-// deleteFailures deletes the failures of names that no order has failed for since before. A name that never gets a
+// deleteFailures deletes the failures of names for which no order has failed since before. A name that never gets a
 // certificate, for example because its page has gone, would otherwise keep them forever.
 func (m *Manager) deleteFailures(ctx context.Context, before time.Time) error {
 	paths, err := m.storage.List(ctx, failuresFolder, true)

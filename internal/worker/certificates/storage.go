@@ -35,13 +35,13 @@ type storage struct {
 	held map[string]*heldLock // by name
 }
 
-// String is what the log has of the storage. Without it, the logger would read the fields, which others are changing.
+// String is what a logger prints. Without it, the logger would read fields that other goroutines are changing.
 func (*storage) String() string { return "database" }
 
 // heldLock is a lock of this process.
 type heldLock struct {
 	holder  string
-	release func() // ends its renewal, and waits for one that has begun: it would take the lock again
+	release func() // ends its renewal, and waits for one in progress, which would take the lock again
 }
 
 var _ certmagic.Storage = (*storage)(nil)

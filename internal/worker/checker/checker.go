@@ -27,7 +27,7 @@ const (
 	MaxConcurrency     = 10_000
 	DefaultConcurrency = 200
 	claimInterval      = 250 * time.Millisecond // between claims; each is a transaction
-	fullClaimInterval  = 50 * time.Millisecond  // the same while checks are due that had no place, after one has ended
+	fullClaimInterval  = 50 * time.Millisecond  // after a check has ended while due checks wait for a place
 	claimLimit         = 200                    // checks of a claim
 	cutOffClaimLimit   = 1                      // that run at a time while other replicas are likely to reach more
 	idleInterval       = time.Second            // between queries while no check is due
@@ -95,7 +95,7 @@ func New(c Config) *Checker {
 }
 
 // Run runs checks until ctx ends. When ctx has ended, checks have drainTimeout to end. It returns when their results
-// are saved, or the last batch of them could not be within recordTimeout.
+// are saved, or when an attempt to save the last batch has failed, which takes at most recordTimeout.
 func (c *Checker) Run(ctx context.Context) {
 	work, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
@@ -240,7 +240,7 @@ func (c *Checker) unknown(claimed store.ClaimedCheck, reason string) monitor.Che
 
 // Once runs a check of a workspace once, to test its configuration, and records nothing. The result has no monitor. A
 // failure of the check is a result and not an error. Once returns a *kernel.ValidationError if the configuration is not
-// valid. Callers limit the number and the duration of tests.
+// valid, and the error of ctx if that was canceled. Callers limit the number and the duration of tests.
 func (c *Checker) Once(
 	ctx context.Context, workspaceID string, name monitor.MonitorType, spec monitor.CheckSpec,
 ) (monitor.CheckResult, error) {

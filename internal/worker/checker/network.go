@@ -42,7 +42,7 @@ func newGuards(c Config) (first, others *guard) {
 	return first, &copied
 }
 
-// rules returns what the guard permits. While private addresses are forbidden, checks do not tell which there are.
+// rules returns what the guard permits. While private addresses are forbidden, checks do not reveal which ones exist.
 func (g *guard) rules() check.Rules { return check.Rules{Refuse: g.refuse, Discreet: !g.private} }
 
 // refuse returns why checks must not connect to an address, to follow "checks may not connect to ADDRESS: "; nil: they

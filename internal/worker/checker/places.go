@@ -34,8 +34,8 @@ type places struct {
 	slowHosts map[at]bool
 }
 
-// at is a host as a workspace checks it: what one workspace asks for there may hang while what another one asks for
-// answers.
+// at is a host as a workspace checks it: the checks of one workspace may hang there while the checks of another one are
+// answered.
 type at struct{ workspaceID, host string }
 
 func newPlaces(c *Checker, freed trigger.Trigger) *places {
@@ -49,8 +49,8 @@ func newPlaces(c *Checker, freed trigger.Trigger) *places {
 // taken returns how many checks run.
 func (p *places) taken() int { return p.size - p.fast.Free() - p.slow.Free() }
 
-// keys returns what a check needs a place in. A workspace that is alone shares with nobody. Otherwise it leaves the
-// others as many places as it has, in all and at the host.
+// keys returns the keys under which a check needs a place. A workspace that is alone shares with nobody. Otherwise it
+// leaves the others as many places as it has, in all and at the host.
 func (p *places) keys(to at) []fair.Key {
 	if p.checker.isAlone() {
 		return []fair.Key{fair.Host(to.host).AtMost(perHost).Nested()}
@@ -79,7 +79,7 @@ func (p *places) note(host at, slow bool) {
 		return
 	}
 	if len(p.slowHosts) >= maxSlowHosts && !p.slowHosts[host] {
-		for one := range p.slowHosts { // if it still is slow, it takes a place of the others once more
+		for one := range p.slowHosts { // if it is still slow, it takes a fast place once more
 			delete(p.slowHosts, one)
 			break
 		}

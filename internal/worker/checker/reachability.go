@@ -10,7 +10,7 @@ import (
 	"github.com/allswell/allswell/internal/check"
 )
 
-// Limits of what is remembered of hosts.
+// Limits of what is remembered about hosts.
 const (
 	maxHosts       = 10_000           // that are remembered
 	maxOthers      = 5                // other targets that are tried

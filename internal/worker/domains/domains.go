@@ -36,7 +36,7 @@ const (
 	pollInterval = time.Minute
 )
 
-// Resolver queries the DNS. *net.Resolver is one.
+// Resolver queries the DNS. *net.Resolver implements it.
 type Resolver interface {
 	LookupTXT(ctx context.Context, name string) ([]string, error)
 	LookupCNAME(ctx context.Context, host string) (string, error)
@@ -104,8 +104,8 @@ func (d *Checker) Run(ctx context.Context) {
 	}
 }
 
-// CheckDue makes at most dueChecks due checks and returns their number. It logs errors;
-// a failed check is due again in two minutes.
+// CheckDue makes at most dueChecks due checks and returns their number. It logs errors. A check whose result is not
+// recorded is due again in two minutes.
 func (d *Checker) CheckDue(ctx context.Context) int {
 	checks, err := d.store.BeginDomainChecks(ctx, dueChecks)
 	if err != nil {
@@ -129,7 +129,7 @@ func (d *Checker) CheckDue(ctx context.Context) int {
 
 // Verify checks the domain of a workspace's page now and returns the page with its status. It looks for no record if
 // the domain needs no proof, and makes no lookup if the domain was checked less than statuspage.DomainCheckPause ago.
-// The error for a page without a domain is an *kernel.ValidationError.
+// For a page without a domain, it returns a *kernel.ValidationError.
 func (d *Checker) Verify(
 	ctx context.Context, actor kernel.Actor, slug string, save ...store.SaveResponse[statuspage.Page],
 ) (statuspage.Page, error) {

@@ -36,7 +36,7 @@ func (n *Notifier) SendAccountMail(ctx context.Context, m AccountMail) error {
 	return nil
 }
 
-// AlertMail is a mail to the people who must act.
+// AlertMail is a mail about alerts.
 type AlertMail struct {
 	AccountMail
 	ID       string // from which the Message-ID is made: the same for all attempts

@@ -8,9 +8,9 @@ import (
 	"github.com/allswell/allswell/internal/shared/fair"
 )
 
-// channels is the registry. Each channel is one file of this package, one row of the
-// table in internal/domain/audience/channel.go, which has the rules that do not depend on
-// how messages are sent, and one column of the table in docs/subscribers.md.
+// channels is the registry. Each kind of channel is one file of this package (chat.go has all chats), one row of the
+// table in internal/domain/audience/channel.go, which has the rules that do not depend on how messages are sent, and
+// one column of the table in docs/subscribers.md.
 var channels = []channel{
 	emailChannel, webhookChannel,
 	chatChannel(audience.ChannelSlack), chatChannel(audience.ChannelDiscord), chatChannel(audience.ChannelTeams),

@@ -90,7 +90,7 @@ func (l mailData) Link(url, label, dir string) htmltemplate.HTML {
 		l.Accent.Text.Light + `;">` + escape(label) + `</a>`)
 }
 
-// making is what a letter is made of.
+// making determines the content of a letter: notifications with equal ones have the same letter.
 type making struct {
 	purpose audience.DeliveryPurpose
 	invited bool
@@ -102,9 +102,9 @@ func makingOf(n audience.Notification) making {
 	return making{n.Delivery.Purpose, n.Subscriber.Invited(), n.Page, n.Events}
 }
 
-// letter is a mail in the language and the time zone of its page, except what differs from receiver to receiver: the
-// header, and the key in the links. An incident is told to all subscribers of a page in the same words, and executing
-// the templates takes as long as sending the mail.
+// letter is a mail in the language and the time zone of its page, except what differs from subscriber to subscriber:
+// the header, and the key in the links. It is shared, because all subscribers of a page get the same text, and
+// executing the templates takes as long as sending the mail.
 type letter struct {
 	made       making
 	data       mailData // with key in the links
@@ -159,7 +159,7 @@ func newLetter(n audience.Notification, base string) (*letter, error) {
 	return l, err
 }
 
-// mail returns the letter as the mail of a notification, which was made of the same. The Message-ID is the same in
+// mail returns the letter as the mail of a notification, whose making must equal l.made. The Message-ID is the same in
 // every attempt. An error means that no attempt can succeed.
 func (l *letter) mail(n audience.Notification, from mail.Address) (envelope, error) {
 	to, err := audience.NewSubscriber{Channel: audience.ChannelEmail, Target: n.Subscriber.Target}.Check()
@@ -278,7 +278,7 @@ func rootsOf(events []audience.Event) (roots []string) {
 	return roots[max(0, len(roots)-mailReferences):]
 }
 
-// oneLine returns s as one line of at most limit characters for a header field.
+// oneLine returns s as one line for a header field. It truncates s to limit characters.
 func oneLine(s string, limit int) string {
 	s, _ = truncate(markdown.Line(s), limit)
 	// Plain text must not look like an encoded word.

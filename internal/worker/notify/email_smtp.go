@@ -33,8 +33,8 @@ const (
 // mailLetters is how many letters are kept: many deliveries of few events are sent together.
 const mailLetters = 8
 
-// mailer sends mail through the operator's mail server. It is safe for concurrent use,
-// and has at most one connection per mail that is being sent.
+// mailer sends mail through the operator's mail server. It is safe for concurrent use, and uses one connection for each
+// mail that is being sent.
 type mailer struct {
 	url                        *url.URL
 	base, address, host, hello string
@@ -124,7 +124,7 @@ func (m *mailer) compose(n audience.Notification) (envelope, error) {
 	return l.mail(n, m.from)
 }
 
-// letter returns the letter of a notification: one of the last, if it was made of the same, or a new one.
+// letter returns the letter of a notification: a kept one if its making is equal, or a new one.
 func (m *mailer) letter(n audience.Notification) (*letter, error) {
 	m.mu.Lock()
 	last := slices.Clone(m.letters)

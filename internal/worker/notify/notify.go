@@ -6,8 +6,8 @@
 // interrupts is repeated. So no delivery is lost, and a subscriber may receive a message twice, with the same id. See
 // docs/design.md.
 //
-// channels.go is the registry of channels, and queue.go sends the deliveries of one
-// channel. The email*.go files and the webhook*.go files are the channels.
+// channels.go is the registry of channels, and queue.go sends the deliveries of one channel. The files email*.go,
+// webhook*.go, chat.go, sms*.go and push.go have the channels.
 package notify
 
 import (
@@ -45,10 +45,10 @@ type Config struct {
 	Hello string       // the name of this machine in EHLO; "": its address
 	From  mail.Address // sender of all mail
 
-	AllowPrivate bool           // whether webhooks may connect to private addresses
-	Deny         []netip.Prefix // networks that webhooks must not connect to
+	AllowPrivate bool           // whether webhooks and chats may be at private addresses
+	Deny         []netip.Prefix // networks in which no webhook, chat or push service may be
 
-	// Settled is called after each attempt. nil: not called.
+	// Settled is called after each attempt, once its outcome is saved or saving it has failed. nil: not called.
 	Settled func(channel audience.Channel, result audience.SendResult)
 }
 
@@ -104,7 +104,8 @@ func subscriptionsURL(p statuspage.Page, base string) string {
 }
 
 // Run sends deliveries until ctx ends. Then it claims no more, waits up to DrainTimeout for messages that are being
-// sent, and returns. Deliveries that are still unfinished are sent again, by any replica, when their lease has expired.
+// sent, saves their results, and returns. Deliveries that are still unfinished are sent again, by any replica, when
+// their lease has expired.
 func (n *Notifier) Run(ctx context.Context) {
 	var all sync.WaitGroup
 	for _, q := range n.queues {

@@ -116,7 +116,7 @@ func (p *push) send(ctx context.Context, n audience.Notification) audience.SendO
 	return pushOutcome(resp, p.now())
 }
 
-// withoutAddress returns an error as text without a URL, which is a secret.
+// withoutAddress returns the text of an error without the URL of the browser, which is a secret.
 func withoutAddress(err error, address string) string {
 	return strings.ReplaceAll(err.Error(), address, "…")
 }

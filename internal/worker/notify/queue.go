@@ -19,8 +19,8 @@ import (
 )
 
 const (
-	// claimPause is the minimum time from one claim to the next, so that a claim is of many. One that takes longer is
-	// followed by a pause as long as it took.
+	// claimPause is the minimum time from one claim to the next, so that each claims many deliveries. A claim that
+	// takes longer is followed by a pause of its own duration.
 	claimPause = 50 * time.Millisecond
 
 	// maxLoaded is the maximum number of deliveries whose contents one read loads.
@@ -183,8 +183,8 @@ func (q *queue) leave(ids ...string) {
 	q.due.Fire()
 }
 
-// work sends one delivery when it is its workspace's turn. It gives the delivery back if ctx has ended, or if that
-// takes longer than maxQueued. sending is cancelled when a stop has waited for DrainTimeout.
+// work sends one delivery when it is its workspace's turn. It gives the delivery back if ctx ends before, or if the
+// turn comes later than maxQueued after the claim. sending is cancelled when a stop has waited for DrainTimeout.
 func (q *queue) work(ctx, sending context.Context, d queuedDelivery) {
 	wait, cancel := context.WithDeadline(ctx, d.claimed.Add(maxQueued))
 	release, err := q.turns.Acquire(wait, fair.Workspace(d.WorkspaceID))
@@ -216,7 +216,7 @@ func (q *queue) work(ctx, sending context.Context, d queuedDelivery) {
 // load asks for the content of a delivery.
 type load struct {
 	store.ClaimedDelivery
-	// gets it, or nil if nothing may be sent; closed without a value if it cannot be loaded now
+	// receives the content, or nil if nothing may be sent; closed without a value if loading fails
 	loaded chan<- *audience.Notification
 }
 

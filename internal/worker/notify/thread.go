@@ -13,7 +13,7 @@ import (
 	"github.com/allswell/allswell/internal/shared/i18n"
 )
 
-// pageInfo is what the texts of a mail depend on: the URL, the time zone, the language and the accent of its page.
+// pageInfo is what the texts of a message depend on: the URL, the time zone, the language and the style of its page.
 type pageInfo struct {
 	url   string
 	zone  *time.Location
@@ -174,7 +174,7 @@ func newEntry(e audience.Event, page pageInfo, left *int) entry {
 	return out
 }
 
-// defaultText returns what a mail says of an event without a message.
+// defaultText returns the text about an event without a message.
 func defaultText(e audience.Event, page pageInfo) string {
 	l := page.lang
 	system := func(m statuspage.SystemMessage) string { return i18n.UpdateText{System: m}.Plain(l, page.zone) }

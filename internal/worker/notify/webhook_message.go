@@ -120,9 +120,9 @@ type webhookWarning struct {
 	EndedAt   *string           `json:"ended_at"`
 }
 
-// webhookBody returns the JSON of the last event of n, or of the request for confirmation. base is the address of this
-// service without a trailing slash. If it is "", the URLs of a page without a domain are
-// null. It returns an error if the type of the event has no documented JSON.
+// webhookBody returns the JSON of the last event of n, of the request for confirmation, or of the test message. base is
+// the address of this service without a trailing slash. If it is "", the URLs of a page without a domain are null. It
+// returns an error if the type of the event has no documented JSON.
 func webhookBody(n audience.Notification, base string) ([]byte, error) {
 	page := pageURL(n.Page, base)
 	data := webhookData{

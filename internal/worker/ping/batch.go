@@ -60,8 +60,8 @@ type outcome struct {
 	results  []store.PingResult // valid after done; nil if the outcome is unknown
 }
 
-// resolve sets the results and wakes what waits for them. results is nil if the
-// outcome is unknown. Only the first call has an effect.
+// resolve sets the results and wakes the goroutines that wait for them. results is nil if the outcome is unknown. Only
+// the first call has an effect.
 func (o *outcome) resolve(results []store.PingResult) {
 	o.resolved.Do(func() {
 		o.results = results
@@ -301,7 +301,7 @@ func (b *batcher) record(ctx context.Context, oldest *batch, due bool) {
 }
 
 // recordSignals commits the signals of a batch and resolves them. They fail if the database could not record the pings
-// before them. A success that fails is a sign of life, as a ping is.
+// before them. A success signal that is not recorded shows that the job is alive, as a ping does.
 func (b *batcher) recordSignals(ctx context.Context, oldest *batch, working bool) {
 	results := make([]store.PingResult, len(oldest.signals)) // PingFailed for all
 	if working {

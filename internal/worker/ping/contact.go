@@ -25,7 +25,7 @@ const (
 // other services, so that jobs move here unchanged: see docs/jobs.md.
 var Prefixes = []string{Path, healthchecksPath, kumaPath, cronitorPath, snitchPath}
 
-// contact is what a request says, in whatever form.
+// contact is the content of a request, independent of the service whose path it uses.
 type contact struct {
 	style    *style
 	address  string // a ping address; another string is unknown
@@ -75,7 +75,8 @@ func (c *contact) setQuery(g *grammar, raw string) bool {
 	return ok
 }
 
-// checkVerdict makes a contact invalid if it would be a success although its query also says something else.
+// checkVerdict makes a contact invalid if its query cannot be read, or if the contact is no failure although its query
+// also has a sign of one.
 func (c *contact) checkVerdict(g *grammar, raw string) {
 	if c.invalid == nil && (c.unreadable || c.kind != monitor.SignalFail && g.contradicts(raw)) {
 		c.invalid = c.style.unreadable
@@ -88,14 +89,15 @@ func (c *contact) setAddress(key, slug string) {
 }
 
 // setForeignAddress is setAddress for a slug of another service: its capital letters, underscores and dots become small
-// letters and hyphens. Nothing is cut off, so different slugs stay different.
+// letters and hyphens. Long slugs are not shortened, so they stay different.
 func (c *contact) setForeignAddress(key, slug string) {
 	c.setAddress(key, strings.NewReplacer("_", "-", ".", "-").Replace(strings.ToLower(slug)))
 	c.name = slug
 }
 
 // readOwn reads what follows Path: {token}, {token}/{signal}, {ping key}/{slug} or {ping key}/{slug}/{signal}. The
-// length says whether the first segment is a ping key, so that the second one is a slug, whatever it is.
+// length of the first segment shows whether it is a ping key. Then the second one is a slug, even if it has the name of
+// a signal.
 func readOwn(rest, raw string) contact {
 	c := contact{style: ownStyle, plain: true, kind: monitor.SignalSuccess}
 	parts := segments(rest, 2)
@@ -228,7 +230,8 @@ func readCronitor(rest, raw string) contact {
 	return c
 }
 
-// setStatusCode makes a success with an exit code other than 0 a failure. A code that is no number cannot be read.
+// setStatusCode makes a success with an exit code other than 0 a failure. A code that is not a number makes the contact
+// invalid.
 func (c *contact) setStatusCode(text string) {
 	text = strings.TrimSpace(text)
 	_, err := strconv.Atoi(text)
@@ -273,8 +276,8 @@ func readSnitch(rest, raw string) contact {
 	return c
 }
 
-// readRunID returns the run id of a query in lower case; "": there is none. ok is false if it is not a UUID, or not the
-// only one.
+// readRunID returns the run id of a query in lower case; "": there is none. ok is false if it is not a UUID, or if
+// there are several.
 func readRunID(q query) (id string, ok bool) {
 	switch given := q.all("rid"); {
 	case len(given) > 1:

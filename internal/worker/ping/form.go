@@ -14,8 +14,8 @@ import (
 // maxForm is the maximum length of a form. It is read for at most maxBodyTime.
 const maxForm = 256 << 10
 
-// hasForm reports whether a request is a check-in of Dead Man's Snitch whose body may be a form. As there, the body of
-// a POST without a type is one, and one is read whatever the method.
+// hasForm reports whether a request is a check-in of Dead Man's Snitch whose body may be a form. As with that service,
+// the body of a POST without a content type is a form, and forms are read whatever the method.
 func hasForm(r *http.Request) bool {
 	return strings.HasPrefix(r.URL.Path, snitchPath) && r.ContentLength != 0 &&
 		(r.Method == http.MethodPost || r.Header.Get("Content-Type") != "")
@@ -36,7 +36,7 @@ func (s *Server) readForm(
 	case kind != "application/x-www-form-urlencoded" && kind != "multipart/form-data":
 		return "", nil
 	}
-	const size = 4 * maxForm // with the copies that are made of it
+	const size = 4 * maxForm // with the copies of the form
 	release, ok := s.outputs.reserve(r, size)
 	defer release()
 	if !ok {

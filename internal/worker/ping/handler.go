@@ -112,9 +112,9 @@ var (
 	retryAfter = []string{"7"} // seconds; curl --retry 5 then retries for more than 31 s
 )
 
-// ServeHTTP answers one ping, as documented in docs/api.md. 200 means that the ping
-// is durable, 503 that it may or may not be, and every other status that it is not
-// recorded. Every request counts towards the rate limit, whatever its answer.
+// ServeHTTP answers one ping, as documented in docs/api.md. 200 (201 and 202 too, on the paths of other services) means
+// that the ping is durable, 503 that it may or may not be, and every other status that it is not recorded. Every
+// request that is not exempt counts towards the rate limit, whatever its answer.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	token, ok := strings.CutPrefix(r.URL.Path, Path)
 	if !ok || strings.Contains(token, "/") {

@@ -8,8 +8,8 @@ import (
 // lossTimeout is how long after a loss further losses are expected. No liveness record is written before it has passed.
 const lossTimeout = 2 * time.Second
 
-// lostPings tracks when pings may have been lost without their token being read, so
-// that the jobs behind them are unknown. It is safe for concurrent use.
+// lostPings tracks when pings may have been lost without their token being read, so that it is unknown which jobs sent
+// them. It is safe for concurrent use.
 type lostPings struct {
 	mu     sync.Mutex
 	since  time.Time // the first loss that is not in a saved listening gap; zero: none

@@ -11,8 +11,8 @@ import (
 // maxOutputs is the maximum memory for the bodies of all signals that wait for their commit, in bytes.
 const maxOutputs = 64 << 20
 
-// outputs shares maxOutputs among clients: each holds at most as much as it leaves free, so that one client's slow
-// bodies do not keep out others'. The zero value is ready to use; it is safe for concurrent use.
+// outputs shares maxOutputs among clients: each holds at most as much as it leaves free, so that slow bodies of one
+// client leave room for others. The zero value is ready to use; it is safe for concurrent use.
 type outputs struct {
 	mu    sync.Mutex
 	held  map[string]int64 // by the address of the client, or the network of an IPv6 address

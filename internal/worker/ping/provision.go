@@ -27,14 +27,14 @@ const (
 	waitingToProvision = 256
 )
 
-// provision creates the monitor of a contact that found none. It returns nil if there is one now, and whether it was
-// created; and otherwise the answer. ctx has a deadline.
+// provision creates the monitor of a contact if it does not exist. If there is one afterwards, a is nil, and created
+// reports whether this call created it. Otherwise a is the answer. ctx has a deadline.
 func (s *Server) provision(ctx context.Context, c contact) (created bool, a *answer) {
 	key, slug, ok := monitor.CutSlugAddress(c.address)
 	if _, _, signal := monitor.ParseSignal(slug); !ok || signal { // a ping key that was taken for a token
 		return false, c.style.unknown
 	}
-	// Anybody can send this. Without a key it must not cost what the configuration and a transaction do.
+	// Anybody can send this. Without a valid key, it must not cost the parsing of a configuration and a transaction.
 	if known, err := s.hasPingKey(ctx, c.address); err != nil {
 		s.batcher.log.Warn("finding a ping key failed", "error", err)
 		return false, c.style.unavailable

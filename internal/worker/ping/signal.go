@@ -25,7 +25,8 @@ const (
 var badRun = newAnswer(http.StatusUnprocessableEntity,
 	`{"message":"The given data was invalid.","errors":{"rid":["The rid must be a UUID."]}}`)
 
-// serveContact answers a request to any path except the path of plain pings. The answers mean the same.
+// serveContact answers a request to any path except the path of plain pings. Its statuses mean what ServeHTTP
+// documents.
 func (s *Server) serveContact(w http.ResponseWriter, r *http.Request) {
 	now := time.Now()
 	c := readContact(r, r.URL.RawQuery)
@@ -78,8 +79,8 @@ func (s *Server) serveContact(w http.ResponseWriter, r *http.Request) {
 	}))
 }
 
-// answer records a contact, and creates its monitor if it asks for that: all of it within commitTimeout, as other pings
-// are answered.
+// answer records a contact, and creates its monitor if it asks for that: all of it within commitTimeout, like other
+// pings.
 func (s *Server) answer(ctx context.Context, c contact, record func(context.Context) store.PingResult) *answer {
 	if !c.creates {
 		return c.style.of(record(context.WithoutCancel(ctx)))

@@ -8,7 +8,7 @@ import (
 	"github.com/allswell/allswell/internal/store"
 )
 
-// style is how the paths of a service are answered.
+// style has the answers on the paths of a service.
 type style struct {
 	contentType []string
 	cors        bool // any website may read the answers

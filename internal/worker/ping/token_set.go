@@ -52,8 +52,7 @@ func (s *tokenSet) add(hash uint64) {
 	}
 }
 
-// load adds all tokens of the database. From then on, has returns false for unknown
-// tokens. load may reorder its argument.
+// load adds all tokens of the database. From then on, has returns false for unknown tokens.
 func (s *tokenSet) load(hashes []uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
