@@ -84,8 +84,8 @@ type turn struct {
 	err     error
 }
 
-// inTurn waits for a turn, and runs what judges a body. That must end with an error soon after stop returned true.
-// inTurn then returns why: errBusy, errTooExpensive or the error of ctx.
+// inTurn waits for a turn, and calls judge, which must return an error soon after stop has returned true. The error of
+// inTurn is then the reason to stop: errBusy, errTooExpensive or the error of ctx.
 func (r *run) inTurn(ctx context.Context, judge func(stop func() bool) error) error {
 	t := &turn{ctx: ctx, pool: r.network.room().open().turns, keys: r.keys}
 	if !t.begin() {
@@ -144,7 +144,7 @@ func (t *turn) why() error {
 	return t.ctx.Err()
 }
 
-// notJudged sets the outcome of a body that was not judged until its end.
+// notJudged sets the outcome of a body that was not judged completely. err is an error of inTurn or reserve.
 func (r *run) notJudged(ctx context.Context, err error, o *Outcome) {
 	switch {
 	case errors.Is(err, errBusy):
@@ -159,14 +159,14 @@ func (r *run) notJudged(ctx context.Context, err error, o *Outcome) {
 	}
 }
 
-// wait notes that the run waited for this server, which is no part of its time.
+// wait notes that the run waited for this server, which does not count towards the time of the target.
 func (r *run) wait(d time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.before += d
 }
 
-// finish notes that the target has said all that it was to say: what follows is no part of its time.
+// finish notes that the response of the target is complete: what follows does not count towards its time.
 func (r *run) finish() {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -36,8 +36,8 @@ func isInternalName(name string) bool {
 func isBelow(name, domain string) bool { return name == domain || strings.HasSuffix(name, "."+domain) }
 
 // isInternal reports whether an answer of this machine's name server may tell of its own network: it has an address
-// that is not public, or leads to a name that is internal or has only such addresses. None may differ from an answer
-// without records.
+// that is not public, or leads to a name that is internal or has only such addresses. To the people who configure
+// checks, such an answer must look like an answer without records.
 func (r *run) isInternal(ctx context.Context, answer *dns.Msg) bool {
 	if answer.Rcode != dns.RcodeSuccess || len(recordValues(answer, answer.Question[0].Qtype)) == 0 {
 		return true
@@ -87,8 +87,8 @@ func targetOf(record dns.RR) string {
 	return ""
 }
 
-// leadsInside reports whether a name is internal, or all of its addresses are. It has none if it cannot be looked up in
-// time.
+// leadsInside reports whether a name is internal, or none of its addresses is public. It returns false if the name
+// cannot be looked up.
 func (r *run) leadsInside(ctx context.Context, name string) bool {
 	if isInternalName(name) {
 		return true

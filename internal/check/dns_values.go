@@ -54,8 +54,8 @@ func isSameValue(kind, value, expected string) bool {
 	return normalValue(value) == normalValue(expected)
 }
 
-// normalValue returns the form in which the values of most types are compared: addresses, numbers and names as what
-// they are. Case and the dot after a name do not matter.
+// normalValue returns the form in which the values of most types are compared: addresses, numbers and names by their
+// meaning. Case and the dot after a name do not matter.
 func normalValue(value string) string {
 	words := strings.Fields(strings.Trim(strings.TrimSpace(value), `"`))
 	for i, word := range words {

@@ -42,7 +42,7 @@ var (
 	}
 )
 
-// hostField is the field of the target's name or address, with one that such a target might have.
+// hostField is the field of the target's name or address.
 func hostField(example string) Field {
 	return Field{
 		Name: "host", Label: "Host", Help: "Name or IP address.", Kind: configfield.KindText, Required: true, Max: 253,
@@ -58,7 +58,7 @@ func portField(example string) Field {
 	}
 }
 
-// standardPort is the field of a port that is the protocol's own by default.
+// standardPort is the field of a port whose default is the standard port of the protocol.
 func standardPort(port int) Field {
 	f := portField("")
 	f.Required, f.Default = false, fmt.Sprint(port)
@@ -105,7 +105,8 @@ func isHostName(name string) bool {
 	return true
 }
 
-// checkURL checks a URL without user and fragment. It must have one of the schemes; the second is the usual one.
+// checkURL checks a URL without user and fragment. It must have one of the schemes; the error suggests the second one.
+// It returns the parsed URL, or an empty one if the text is not valid.
 func checkURL(bad *kernel.ValidationError, field string, text *string, schemes ...string) *url.URL {
 	*text = strings.TrimSpace(*text)
 	if !strings.Contains(*text, "://") {

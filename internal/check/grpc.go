@@ -32,8 +32,8 @@ var grpcType = Type{
 	New: func() Probe { return &grpcProbe{tlsOptions: defaultTLS} },
 }
 
-// grpcProbe uses gRPC over the HTTP/2 of the standard library. A library is not worth its while for one request with
-// one message of one field.
+// grpcProbe uses gRPC over the HTTP/2 of the standard library. A library is not worthwhile for one request with one
+// message of one field.
 type grpcProbe struct {
 	Host      string `json:"host"`
 	Port      int    `json:"port"`

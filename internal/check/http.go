@@ -381,8 +381,8 @@ func (q *requests) goTo(u *url.URL) {
 	q.url = u
 }
 
-// throughSOCKS notes that what is sent from now on reaches the target, if the proxy is one of SOCKS, which needs no
-// request.
+// throughSOCKS notes that a SOCKS proxy has connected to the target, so that what follows is between the run and the
+// target. It does nothing for other proxies.
 func (q *requests) throughSOCKS() {
 	r := q.run
 	r.mu.Lock()
@@ -481,8 +481,9 @@ func (p *httpProbe) judge(ctx context.Context, q *requests, response *http.Respo
 	return o
 }
 
-// proxyFailure returns the failure if a response to a request of http, which a proxy forwards, is its own, or may be;
-// otherwise "". Such a response has no first byte of the target.
+// proxyFailure returns the failure if a response comes, or may come, from the proxy instead of the target, and
+// otherwise "". This can happen to requests over http, which a proxy forwards. It then resets the time to the first
+// byte, which is not one of the target.
 func (p *httpProbe) proxyFailure(q *requests, response *http.Response) string {
 	r := q.run
 	r.mu.Lock()

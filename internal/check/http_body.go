@@ -46,7 +46,7 @@ func checkPattern(bad *kernel.ValidationError, field, text string) *pattern.Patt
 	return compiled
 }
 
-// judgesText reports whether the text of the body is expected to be something.
+// judgesText reports whether the check has an expectation of the text of the body.
 func (p *httpProbe) judgesText() bool {
 	return p.BodyContains != "" || p.BodyNotContains != "" || p.matches != nil || p.json != nil
 }
@@ -59,8 +59,8 @@ type received struct {
 	release  func() // gives the place back; Raw must not be used any more
 }
 
-// receive reads up to MaxBodySize bytes of a body. Only the first ones are kept, unless all of them are to be judged:
-// these need a place, so that the bodies of all checks together have limited room.
+// receive reads up to MaxBodySize bytes of a body. It keeps the first freeBody bytes, or all of them if keep is set.
+// More than freeBody bytes need a place, which limits the memory for the bodies of all checks.
 func (p *httpProbe) receive(ctx context.Context, r *run, response *http.Response, keep bool) (received, error) {
 	b := received{
 		Body: bodytext.Body{Header: response.Header}, response: response, limit: p.MaxBodySize, release: func() {},
@@ -104,7 +104,7 @@ func isEndless(response *http.Response) bool {
 }
 
 // receiveSome reads the beginning of a body without an end, if it is to be judged: up to freeBody bytes, in half of the
-// time that is left. This does not count to the time of the check.
+// time that is left. This does not count towards the time of the check.
 func (p *httpProbe) receiveSome(ctx context.Context, r *run, b received, keep bool) (received, error) {
 	b.Cut = true
 	if !keep {
@@ -232,8 +232,8 @@ func (b *received) isLonger() bool {
 	return n > 0
 }
 
-// judgesAbsence returns why a text that has a secret of the check is not the expected one although it seems to be, or
-// "". What it must not contain may be in what was hidden.
+// judgesAbsence returns the failure of an expectation that cannot be judged on a text with hidden secrets, because the
+// secrets may contain what the text must not contain; "" if there is no such expectation.
 func (p *httpProbe) judgesAbsence() string {
 	switch {
 	case p.BodyNotContains != "":

@@ -128,7 +128,7 @@ func (p *httpProbe) authenticationHint(response *http.Response) string {
 	return ""
 }
 
-// answerOf returns what a request tells of the password in the header Authorization, and only here.
+// answerOf returns the secrets in the Authorization header of a request, which are known only from there.
 func answerOf(request *http.Request) []string {
 	scheme, value, ok := strings.Cut(request.Header.Get("Authorization"), " ")
 	if !ok {
@@ -149,7 +149,8 @@ func (p *httpProbe) authenticating(transport *http.Transport) http.RoundTripper 
 	return transport
 }
 
-// hideToken hides what a request has in the header Authorization, because a token of OAuth2 is known only here.
+// hideToken hides the secrets in the Authorization header of a request, because an OAuth2 token is known only from
+// there.
 func hideToken(request *http.Request, o Outcome) Outcome {
 	if secrets := answerOf(request); len(secrets) > 0 {
 		return o.without(redact.New(secrets...))

@@ -29,8 +29,8 @@ var (
 )
 
 // redirect returns what http.Client calls before it follows a redirect. Credentials and headers are for the configured
-// origin only: elsewhere they start afresh, also if the way leads back. Each address is checked when it is connected
-// to.
+// origin only: after a redirect to another origin they are not sent again, even if a later redirect leads back. Each
+// address is checked when it is connected to.
 func (p *httpProbe) redirect(transport *http.Transport, hops *requests) func(*http.Request, []*http.Request) error {
 	left := false // the configured origin
 	return func(next *http.Request, via []*http.Request) error {
@@ -82,8 +82,8 @@ func isLoop(next *http.Request, via []*http.Request) bool {
 	})
 }
 
-// startAfresh removes everything of a request that is for another origin. What a browser would send everywhere remains,
-// unless it is a secret. The client adds the cookies of the new host afterwards.
+// startAfresh removes from a request what is only for the configured origin. What a browser would send to any origin
+// remains, unless it is a secret. The client adds the cookies of the new host afterwards.
 func (p *httpProbe) startAfresh(next *http.Request) {
 	referer := next.Header.Get("Referer")
 	next.Host, next.Header = "", http.Header{"User-Agent": {"Allswell"}}

@@ -112,7 +112,8 @@ func (p *icmpProbe) judge(r *run, s *probing.Statistics, address netip.Addr) Out
 	return o
 }
 
-// resolve returns the address of a host that may be reached, preferring IPv4. family is "ip", "ip4" or "ip6".
+// resolve returns an address of a host, preferring IPv4. It returns an error if checks may not reach this address.
+// family is "ip", "ip4" or "ip6".
 func (r *run) resolve(ctx context.Context, host, family string) (netip.Addr, error) {
 	r.mu.Lock()
 	r.name, r.family = host, family

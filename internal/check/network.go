@@ -18,8 +18,8 @@ import (
 	"github.com/allswell/allswell/internal/shared/fair"
 )
 
-// maxWire is how much a probe reads from the network at most, besides the body that a check of HTTP is configured to
-// read.
+// maxWire is the maximum number of bytes that a probe reads from the network. A check of HTTP may also read its
+// configured body size.
 const maxWire = 1 << 20
 
 // Network is how probes reach their targets: it resolves names, and refuses addresses that checks must not reach. The
@@ -43,17 +43,17 @@ type Rules struct {
 	// nil: it may be reached. A nil function refuses nothing.
 	Refuse func(network string, address netip.AddrPort) error
 
-	// Discreet is whether who configures checks must not learn which internal names there are: a name with an address
-	// that is refused looks like one that does not exist.
+	// Discreet hides which internal names exist from the people who configure checks: a name with a refused address
+	// looks like a name that does not exist.
 	Discreet bool
 }
 
-// With returns the same network by other rules. Both share what they take of this machine.
+// With returns the same network with other rules. Both share the capacity for bodies.
 func (n *Network) With(rules Rules) *Network {
 	return &Network{Rules: rules, Resolver: n.Resolver, Hello: n.Hello, nameServer: n.nameServer, shared: n}
 }
 
-// room returns what the bodies of checks take of this machine.
+// room returns the capacity for bodies: the shared one, or the network's own.
 func (n *Network) room() *capacity {
 	if n.shared != nil {
 		return &n.shared.capacity
@@ -61,8 +61,8 @@ func (n *Network) room() *capacity {
 	return &n.capacity
 }
 
-// Run runs a probe once, with a timeout, and measures it. The keys say for whom it takes room and time of this machine;
-// each shares them between its hosts.
+// Run runs a probe once, with a timeout, and measures it. The keys say for whom it uses the capacity of this machine;
+// the hosts of each key share what the key may use.
 func Run(ctx context.Context, n *Network, p Probe, timeout time.Duration, keys ...fair.Key) Outcome {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
@@ -94,7 +94,7 @@ func atHost(host string, keys []fair.Key) (all []fair.Key) {
 	return all
 }
 
-// Reaches reports whether a target accepts a connection, until ctx ends.
+// Reaches reports whether a target accepts a connection before ctx ends.
 func (n *Network) Reaches(ctx context.Context, t Target) bool {
 	r := &run{network: n, limit: maxWire, timeout: time.Minute, started: time.Now()}
 	conn, err := r.dial(ctx, "tcp", joinHostPort(t.Host, t.Port))
@@ -222,7 +222,7 @@ func (r *run) dialTrace() *httptrace.ClientTrace {
 	}
 }
 
-// control is called with each address before it is connected to, after DNS, so that no name can mislead it.
+// control is called with each resolved address before the connection, so that no name can circumvent the rules.
 func (r *run) control(_ context.Context, network, address string, _ syscall.RawConn) error {
 	target, err := netip.ParseAddrPort(address)
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 	"github.com/allswell/allswell/internal/resource/configfield"
 )
 
-// maxDatabaseMessage is the maximum size of a message of a database that is read.
+// maxDatabaseMessage is the maximum size of a message that is read from a database, in bytes.
 const maxDatabaseMessage = 64 << 10
 
 var postgresType = Type{

@@ -9,8 +9,8 @@ import (
 	"unicode/utf8"
 )
 
-// Errors of HTTP. The standard library has no types for them, so that they are known by their texts; what is not
-// recognised gets the general reason of its stage. TestFaults notices when a version of Go writes them differently.
+// Errors of HTTP. The standard library has no types for them, so they are recognized by their texts. Other errors get
+// the general reason of their stage. TestFaults fails if a version of Go changes the texts.
 var (
 	goAway      = regexp.MustCompile(`GOAWAY .*ErrCode[:=](\w+)(?:, debug="((?:[^"\\]|\\.)*)")?`)
 	streamError = regexp.MustCompile(`stream error: stream ID \d+; (\w+)`)

@@ -11,7 +11,7 @@ import (
 	"github.com/allswell/allswell/internal/resource/configfield"
 )
 
-// maxRedisLine is the maximum length of an answer of Redis that is read.
+// maxRedisLine is the maximum length of a line that is read from Redis, in bytes.
 const maxRedisLine = 4096
 
 var redisType = Type{

@@ -24,7 +24,7 @@ var routingHeaders = []string{
 func headerDestination(all ...map[string]string) (d configfield.Destination) {
 	for _, headers := range all {
 		for name, value := range headers {
-			name = textproto.CanonicalMIMEHeaderKey(strings.ReplaceAll(name, "_", "-")) // CGI makes no difference
+			name = textproto.CanonicalMIMEHeaderKey(strings.ReplaceAll(name, "_", "-")) // CGI treats both alike
 			if slices.Contains(routingHeaders, name) {
 				d = append(d, name+": "+strings.ToLower(strings.TrimSpace(value)))
 			}
@@ -48,21 +48,21 @@ func onOff(secure bool) string {
 	return "plain"
 }
 
-// destination returns how well the destination is verified.
+// destination returns the options that decide how the destination is verified.
 func (o *tlsOptions) destination() configfield.Destination {
 	return configfield.Destination{strconv.FormatBool(o.Insecure), strings.TrimSpace(o.CACertificates)}
 }
 
 // WithoutSecrets returns an outcome without the secrets of the check, which a target may repeat: a debugging page does.
 func (o Outcome) WithoutSecrets(spec monitor.CheckSpec) Outcome {
-	if len(spec.Secrets) == 0 || o.Failure == "" && o.Warning == "" && o.Body == "" { // as of most checks
+	if len(spec.Secrets) == 0 || o.Failure == "" && o.Warning == "" && o.Body == "" { // as in most checks
 		return o
 	}
 	var config struct {
 		Username      string `json:"username"`
 		ProxyUsername string `json:"proxy_username"`
 	}
-	_ = json.Unmarshal(spec.Config, &config) // without a name there is no such header
+	_ = json.Unmarshal(spec.Config, &config) // without a user name there is no such header
 	var all []string
 	for _, field := range spec.Secrets {
 		for _, value := range redact.Values(field) {

@@ -11,13 +11,13 @@ import (
 // Limits of what a check of a port does for a server that speaks first.
 const (
 	greetingTime  = 250 * time.Millisecond // in which a greeting is awaited
-	handshakeTime = 2 * time.Second        // in which the handshake of MySQL is ended
+	handshakeTime = 2 * time.Second        // in which the handshake of MySQL is completed
 )
 
-// endGreeting ends what a server of MySQL or MariaDB began with its greeting: a client that only connects and leaves
-// counts as an error, and after some of them (max_connect_errors) the server refuses this host, also to others. begin
-// is what was received already. If the server refuses this host already, endGreeting returns why, otherwise "". The
-// check is over: this counts to none of its times.
+// endGreeting completes the handshake that a server of MySQL or MariaDB began with its greeting: the server counts a
+// client that only connects as an error, and after some of them (max_connect_errors) it refuses all clients of this
+// host. begin is what was received already. If the server refuses this host already, endGreeting returns why, otherwise
+// "". The check is over: this does not count towards its times.
 func (r *run) endGreeting(conn net.Conn, begin []byte) (failure string) {
 	r.finish()
 	if len(begin) == 0 {

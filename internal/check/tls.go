@@ -45,7 +45,7 @@ func (p *tlsProbe) Destination() configfield.Destination {
 	return hostDestination(p.Host, p.Port, "tls "+p.ServerName, &p.tlsOptions)
 }
 
-// judgeExpiry also fails if an expired certificate is accepted: its expiry is what is checked.
+// judgeExpiry also fails with insecure, unlike tlsOptions.judgeExpiry: the expiry is what this type checks.
 func (p *tlsProbe) judgeExpiry(o *Outcome, now time.Time) { p.expiry.judgeExpiry(o, now) }
 
 // Target returns the target.

@@ -154,8 +154,8 @@ func (p *websocketProbe) accepting(transport *http.Transport) http.RoundTripper 
 	return transport
 }
 
-// acceptTransport adds what servers of old libraries leave out: the proof that they read the key of the request. A
-// wrong one stays.
+// acceptTransport adds what servers of old libraries leave out: the proof that they read the key of the request. It
+// does not replace a wrong proof.
 type acceptTransport struct{ http.RoundTripper }
 
 // RoundTrip sends the request.

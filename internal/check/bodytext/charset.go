@@ -22,7 +22,7 @@ import (
 // sniffed is how many bytes of a document are searched for its charset, as by browsers.
 const sniffed = 1024
 
-// marks are byte order marks. Longer ones come before their beginnings.
+// marks are byte order marks. A mark comes before shorter ones that it begins with.
 var marks = []struct {
 	bytes string
 	encoding.Encoding
@@ -75,8 +75,8 @@ func convert(text []byte, from encoding.Encoding, limit int, stop func() bool) (
 	return Text{converted, cut}, nil
 }
 
-// charsetOf returns the charset of a text, and the text without its byte order mark; nil: UTF-8. The mark counts more
-// than the header of the response, and that counts more than the document.
+// charsetOf returns the charset of a text, and the text without its byte order mark; nil: UTF-8. A byte order mark
+// takes precedence over the header of the response, and the header over the document.
 func charsetOf(plain []byte, h http.Header) (encoding.Encoding, []byte, error) {
 	for _, mark := range marks {
 		if rest, ok := bytes.CutPrefix(plain, []byte(mark.bytes)); ok {

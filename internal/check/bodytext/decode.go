@@ -41,9 +41,9 @@ const maxEncodings = 5
 // Encoded reports whether a body has a content encoding other than identity.
 func (b Body) Encoded() bool { return len(b.encodings()) > 0 && len(b.Raw) > 0 }
 
-// Decode returns the first limit bytes of the text of a body. stop is asked again and again; after it returned true the
-// error is ErrStopped. If the body cannot be decoded, the error is an *Error, and the text is what was decoded before
-// it.
+// Decode returns the first limit bytes of the text of a body. It calls stop repeatedly; when stop returns true, the
+// error wraps ErrStopped. If the body cannot be decoded, the error wraps an *Error, and the text is what was decoded
+// before.
 func (b Body) Decode(limit int, stop func() bool) (Text, error) {
 	if stop() {
 		return Text{}, ErrStopped
@@ -89,7 +89,7 @@ func (b Body) decompress(limit int, stop func() bool) (plain []byte, cut bool, e
 	}
 	plain, cut, err = b.read(names, decoders, limit, stop)
 	if err != nil && !errors.Is(err, ErrStopped) && slices.Contains(names, "deflate") {
-		// what looked like zlib's header was none
+		// what looked like a header of zlib may be compressed data
 		if raw, isCut, whyNot := b.read(names, rawDecoders, limit, stop); whyNot == nil {
 			return raw, isCut, nil
 		}

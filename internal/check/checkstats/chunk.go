@@ -74,7 +74,7 @@ func (c Chunk) Encode() []byte {
 var compressors = sync.Pool{New: func() any {
 	w, err := flate.NewWriter(io.Discard, flate.DefaultCompression)
 	if err != nil {
-		panic(err) // only of another level
+		panic(err) // only for an invalid level
 	}
 	return w
 }}
@@ -86,7 +86,7 @@ func compress(data []byte) []byte {
 	w.Reset(b)
 	_, err := w.Write(data)
 	if err = errors.Join(err, w.Close()); err != nil {
-		panic(err) // a buffer returns none
+		panic(err) // writing to a buffer does not fail
 	}
 	return b.Bytes()
 }

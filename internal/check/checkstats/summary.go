@@ -47,7 +47,7 @@ type Summary struct {
 	timed    *ddsketch.DDSketch // nil: none
 }
 
-// Add adds a result. Only good results are timed: how long a failure took says what the timeout is.
+// Add adds a result. Only good results are timed: the duration of a failure often is the timeout.
 func (s *Summary) Add(status monitor.CheckStatus, total time.Duration) {
 	switch status {
 	case monitor.CheckUnknown:
@@ -68,7 +68,7 @@ func (s *Summary) Add(status monitor.CheckStatus, total time.Duration) {
 	}
 	s.Min, s.Max, s.sum = min(s.Min, total), max(s.Max, total), s.sum+total
 	if err := s.timed.Add(float64(total.Microseconds())); err != nil {
-		panic(err) // only of values that no duration has
+		panic(err) // only for values that no duration has
 	}
 }
 
@@ -83,7 +83,7 @@ func (s *Summary) Merge(o *Summary) {
 	}
 	s.Min, s.Max, s.sum = min(s.Min, o.Min), max(s.Max, o.Max), s.sum+o.sum
 	if err := s.timed.MergeWith(o.timed); err != nil {
-		panic(err) // only of sketches with different mappings
+		panic(err) // only for sketches with different mappings
 	}
 }
 
@@ -98,8 +98,8 @@ func (s *Summary) Mean() time.Duration {
 	return 0
 }
 
-// Quantile returns the time within which at least a share of the good results came, from 0 to 1, with a relative error
-// of 2 %; 0: there were none.
+// Quantile returns the time within which at least a share of the good results came, with a relative error of 2 %; 0:
+// there were none. share is from 0 to 1.
 func (s *Summary) Quantile(share float64) time.Duration {
 	if s.timed == nil {
 		return 0
@@ -110,17 +110,17 @@ func (s *Summary) Quantile(share float64) time.Duration {
 	index := max(math.Ceil(share*n)-1, 0)
 	v, err := s.timed.GetValueAtQuantile(min((index+0.5)/max(n-1, 1), 1))
 	if err != nil {
-		return 0 // only of an empty sketch
+		return 0 // only for an empty sketch
 	}
 	return min(max(time.Duration(v)*time.Microsecond, s.Min), s.Max)
 }
 
-// P50, P95 and P99 are the quantiles that people are shown.
+// P50, P95 and P99 are the quantiles that are shown to people.
 func (s *Summary) P50() time.Duration { return s.Quantile(0.50) }
 func (s *Summary) P95() time.Duration { return s.Quantile(0.95) }
 func (s *Summary) P99() time.Duration { return s.Quantile(0.99) }
 
-// Uptime returns the share of good results, from 0 to 1. ok is false if there were none but unknown ones.
+// Uptime returns the share of good results, from 0 to 1. ok is false if all results were unknown, or there were none.
 func (s *Summary) Uptime() (share float64, ok bool) {
 	if s.Count == 0 {
 		return 0, false

@@ -37,7 +37,7 @@ type node struct {
 	container uint32 // index of the first container that begins here or later
 }
 
-// ParseDocument checks a text, which must not be changed any more. The error is ErrInvalid or ErrDepth.
+// ParseDocument parses a JSON text, which must not be changed afterwards. The error is ErrInvalid or ErrDepth.
 func ParseDocument(text []byte) (*Document, error) {
 	if len(text) > math.MaxInt32 || !json.Valid(text) {
 		return nil, ErrInvalid
@@ -74,7 +74,8 @@ func takeContainers(n int) []container {
 	return make([]container, 0, n)
 }
 
-// Release gives the memory of the document to the next ones. The document and its values must not be used any more.
+// Release keeps the memory of the document for later documents. The document and its values must not be used
+// afterwards.
 func (d *Document) Release() {
 	list := d.containers
 	d.containers = nil

@@ -34,9 +34,9 @@ type evaluation struct {
 	lastMode    pattern.Mode
 }
 
-// First returns the first value that the path selects, in the order of the document; ok is false if there is none. stop
-// is asked again and again; after it returned true the error is ErrStopped. The error is ErrWork if there is too much
-// to do.
+// First returns the first value that the path selects, in the order of the document; ok is false if there is none. It
+// calls stop repeatedly; when stop returns true, the error is ErrStopped. The error is ErrWork if the evaluation needs
+// too much work.
 func (p *Path) First(d *Document, stop func() bool) (found Value, ok bool, err error) {
 	err = p.Select(d, stop, func(v Value) bool {
 		found, ok = v, true
@@ -158,8 +158,7 @@ func (e *evaluation) apply(s *selector, n node, yield func(node) bool) bool {
 	return more
 }
 
-// member returns the member of an object with a name. Of several with the same name the last one counts, as in
-// browsers.
+// member returns the member of an object with a name: the last one if there are several, as in browsers.
 func (e *evaluation) member(object node, name string) (found node, ok bool) {
 	e.each(object, func(quoted []byte, child node) bool {
 		if isName(quoted, name) {

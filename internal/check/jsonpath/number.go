@@ -13,7 +13,7 @@ type number struct {
 	exponent int64
 }
 
-// maxExponent is the maximum absolute value of an exponent. Larger ones are taken for it.
+// maxExponent is the maximum absolute value of an exponent. Larger ones are replaced by it.
 const maxExponent = 1 << 60
 
 // parseNumber parses a decimal number, which may also have leading zeros, a plus sign, or no digits on one side of the
@@ -61,7 +61,7 @@ func parseExponent(text string) (int64, bool) {
 
 func isDigits(text string) bool { return strings.Trim(text, "0123456789") == "" }
 
-// compare returns -1, 0 or 1.
+// compare returns -1 if n is less than m, 1 if it is greater, and 0 if they are equal.
 func (n number) compare(m number) int {
 	a, b := n.sign(), m.sign()
 	if a != b || a == 0 {

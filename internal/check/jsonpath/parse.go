@@ -303,7 +303,8 @@ func (p *parser) hexadecimal() rune {
 	return rune(n)
 }
 
-// compileLiteral returns the compiled literal of a call, or nil if the argument is not a valid one.
+// compileLiteral returns the compiled literal of a call, or nil if the argument is not a valid literal. It panics with
+// a parseError if the literal is too large.
 func compileLiteral(o operand, m pattern.Mode) *pattern.Pattern {
 	l, ok := o.(literal)
 	if !ok || l.kind != kindString {

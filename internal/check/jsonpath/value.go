@@ -102,7 +102,7 @@ func (v Value) Is(expected string) bool {
 const maxComparison = 1 << 20
 
 func decodeJSON(text []byte, v *any) bool {
-	if !json.Valid(text) { // a decoder does not care about what follows a value
+	if !json.Valid(text) { // a decoder ignores what follows a value
 		return false
 	}
 	decoder := json.NewDecoder(bytes.NewReader(text))
@@ -259,7 +259,7 @@ func (e *evaluation) equalArrays(a, b node) bool {
 	return same && at == len(others)
 }
 
-// hasMembers reports whether object has all members of another one.
+// hasMembers reports whether object has all members of other, with equal values.
 func (e *evaluation) hasMembers(other, object node) bool {
 	same := true
 	e.each(other, func(name []byte, n node) bool {

@@ -31,7 +31,7 @@ type Pattern struct {
 	size       int
 }
 
-// Compile compiles a regular expression in RE2 syntax. The error is ErrTooLarge, or an error of package regexp.
+// Compile compiles a regular expression in RE2 syntax. The error is ErrTooLarge, or an error of regexp/syntax.
 func Compile(text string) (*Pattern, error) {
 	tree, err := syntax.Parse(text, syntax.Perl)
 	if err != nil {
@@ -40,8 +40,8 @@ func Compile(text string) (*Pattern, error) {
 	return compile(text, tree)
 }
 
-// CompileIRegexp compiles a regular expression of RFC 9485, in which . is any character but \n and \r. A whole one
-// matches only whole texts.
+// CompileIRegexp compiles a regular expression of RFC 9485, in which . is any character but \n and \r. With the mode
+// Whole, it matches only whole texts. The errors are those that Compile returns.
 func CompileIRegexp(text string, m Mode) (*Pattern, error) {
 	tree, err := syntax.Parse(text, syntax.Perl|syntax.DotNL)
 	if err != nil {
@@ -91,8 +91,8 @@ func compile(text string, tree *syntax.Regexp) (*Pattern, error) {
 	return &Pattern{expression, len(program.Inst)}, nil
 }
 
-// Match reports whether a text matches. stop is asked again and again during a long match; after it returned true the
-// error is ErrStopped.
+// Match reports whether a text matches. It calls stop before the match, and repeatedly during a long one; when stop
+// returns true, the error is ErrStopped.
 func (p *Pattern) Match(text []byte, stop func() bool) (bool, error) {
 	if stop() {
 		return false, ErrStopped
