@@ -39,8 +39,8 @@ func fillInvitationLimits(c *session, invitations []account.Invitation) error {
 }
 
 // Invite invites an e-mail address to the actor's workspace. An earlier invitation of the address becomes invalid. Only
-// the result has the code, which is not stored. It returns a *kernel.ValidationError if the input is invalid, the
-// actor may not give the role, or the address belongs to a member.
+// the result has the code, which is not stored. It returns a *kernel.ValidationError if the input is invalid, the actor
+// may not give the role, the address belongs to a member, or there are account.MaxInvitations pending invitations.
 func (s *Store) Invite(
 	ctx context.Context, actor kernel.Actor, n account.NewInvitation,
 	save ...SaveResponse[account.IssuedInvitation],
@@ -128,7 +128,7 @@ func (s *Store) WithdrawInvitation(ctx context.Context, actor kernel.Actor, id s
 	return err
 }
 
-// withdrawInvitation deletes an invitation, which only somebody who may give its role can.
+// withdrawInvitation deletes an invitation. It returns a *kernel.ValidationError if the actor may not give its role.
 func (t *tx) withdrawInvitation(actor kernel.Actor, i account.Invitation) error {
 	if err := account.CheckRoles(actor, i.Role); err != nil {
 		return err
@@ -195,7 +195,7 @@ type Acceptance struct {
 // AcceptInvitation makes the invited person a member, uses the code up, and signs in to the workspace. It returns
 // kernel.ErrNotFound if the code is not valid (any more). It returns kernel.ErrPreconditionFailed if the account does
 // not belong to the invited address, if its password has been changed meanwhile, or if a new account is to be created
-// and the address already has one.
+// and the address already has one, and a *kernel.ValidationError if the new account is not valid.
 func (s *Store) AcceptInvitation(ctx context.Context, code string, a Acceptance, b Browser) (secret string, err error) {
 	return write(ctx, s, func(t *tx) (string, error) {
 		i, err := t.findInvitation(code)

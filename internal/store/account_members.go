@@ -82,9 +82,9 @@ func (t *tx) owners(workspaceID string) (int64, error) {
 }
 
 // ChangeMember changes the role of a member of the actor's workspace, and the pages to which it is limited. When it
-// returns nil, no write with the earlier role is under way, and none will be accepted. It returns a
-// *kernel.ValidationError if the actor may not do this or no owner would be left, and kernel.ErrPreconditionFailed
-// if the member's role is not the one given in c.
+// returns nil, no write with the earlier role is under way, and none will be accepted. It returns kernel.ErrNotFound if
+// there is no such member, a *kernel.ValidationError if the change is invalid, the actor may not make it, or no owner
+// would be left, and kernel.ErrPreconditionFailed if c.From is not the member's role.
 func (s *Store) ChangeMember(
 	ctx context.Context, actor kernel.Actor, userID string, c account.MemberChange,
 ) (account.Member, error) {
@@ -151,8 +151,8 @@ func (t *tx) checkRoleChange(actor kernel.Actor, was, is kernel.Role) error {
 }
 
 // RemoveMember removes a member from the actor's workspace and ends the member's sessions there. When it returns nil,
-// no write of the member is under way, and none will be accepted. The account remains. It returns a
-// *kernel.ValidationError if the actor may not do this or no owner would be left.
+// no write of the member is under way, and none will be accepted. The account remains. It returns kernel.ErrNotFound if
+// there is no such member, and a *kernel.ValidationError if the actor may not do this or no owner would be left.
 func (s *Store) RemoveMember(ctx context.Context, actor kernel.Actor, userID string) error {
 	_, err := writeMembersAs(ctx, s, actor, func(t *tx) (none struct{}, err error) {
 		return none, t.removeMember(actor, userID)

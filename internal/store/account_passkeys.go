@@ -37,7 +37,7 @@ func (s *Store) Passkeys(ctx context.Context, actor kernel.Actor) ([]account.Pas
 	})
 }
 
-// FindPasskey returns the passkey with a credential id, and its user. It returns kernel.ErrNotFound.
+// FindPasskey returns the passkey with a credential id, and its user. It returns kernel.ErrNotFound if there is none.
 func (s *Store) FindPasskey(ctx context.Context, credentialID []byte) (p account.Passkey, u account.User, err error) {
 	p, err = read(ctx, s, func(c *session) (account.Passkey, error) {
 		p, err := database.One(c.Session, scanPasskey,

@@ -56,7 +56,8 @@ type SecondFactor struct {
 }
 
 // FinishSignIn continues a sign-in with the code of PasswordSignIn.Pending and a second factor. Both work once. It
-// returns kernel.ErrNotFound if the code is not valid (any more), and ErrWrongFactor.
+// returns kernel.ErrNotFound if the code is not valid (any more), and ErrWrongFactor if the second factor is not; the
+// code then stays valid.
 func (s *Store) FinishSignIn(
 	ctx context.Context, pending string, f SecondFactor, b Browser,
 ) (secret string, err error) {
@@ -79,8 +80,8 @@ func (s *Store) FinishSignIn(
 	})
 }
 
-// UseSecondFactor uses up a second factor of a user, who acts in a workspace that the user is about to join. It returns
-// ErrWrongFactor.
+// UseSecondFactor uses up a second factor of a user, who is about to join a workspace. The audit log of this workspace
+// records the use of a recovery code. It returns ErrWrongFactor if the factor is wrong or was used before.
 func (s *Store) UseSecondFactor(ctx context.Context, userID, workspaceID string, f SecondFactor, b Browser) error {
 	return writeOnly(ctx, s, func(t *tx) error {
 		user, err := database.One(t.Session, scanUser, `SELECT `+userColumns+` FROM users WHERE id = $1`, userID)
@@ -129,7 +130,7 @@ func recoveryHash(code string) []byte {
 	}, strings.ToUpper(code)))
 }
 
-// lockFactors returns the factors of a user. Changes of them wait for each other.
+// lockFactors locks the user, so that changes of factors wait for each other, and returns the factors.
 func (t *tx) lockFactors(userID string) (account.UserFactors, error) {
 	_, err := database.One(t.Session, database.ScanString, `SELECT id FROM users WHERE id = $1 FOR UPDATE`, userID)
 	if err != nil {
@@ -256,7 +257,7 @@ func (s *Store) RemoveFactors(ctx context.Context, command, email string) error 
 		}
 		workspace, err := t.firstWorkspace(id)
 		if errors.Is(err, kernel.ErrNotFound) {
-			return nil // there is no log that could record it
+			return nil // no workspace, so no audit log
 		}
 		if err != nil {
 			return err

@@ -156,7 +156,7 @@ func (s *Store) FindSession(ctx context.Context, secret string) (account.SignedI
 	return found, err
 }
 
-// UseSession is FindSession for a request of the user. It stores the time of the use, to some minutes.
+// UseSession is FindSession for a request of the user. It stores the time of the use, at most once in sessionStep.
 func (s *Store) UseSession(ctx context.Context, secret string) (account.SignedIn, error) {
 	found, now, err := s.findSession(ctx, secret)
 	if err == nil && now.Sub(found.LastUsedAt) > sessionStep {

@@ -27,7 +27,7 @@ func scanToken(row database.Row) (t account.Token, err error) {
 
 // Authenticate returns the token with the secret. It reads the database each time, so that a revoked token is refused
 // immediately. If the token is unknown, revoked or expired, it returns kernel.ErrUnauthenticated. It stores the time of
-// the use, to the minute.
+// the use, at most once a minute.
 func (s *Store) Authenticate(ctx context.Context, secret string) (account.Token, error) {
 	t, err := database.Lookup(ctx, s.db, func(c *database.Session) (account.Token, error) {
 		found, err := database.Query(c, scanToken,
@@ -129,7 +129,8 @@ func fillTokenLimits(c *session, tokens []account.Token) error {
 	return fillPageLimits(c, tokens, func(t *account.Token) (string, *account.PageLimit) { return t.ID, &t.Limit })
 }
 
-// IssueToken creates a token. Only the result has its secret, which is not stored.
+// IssueToken creates a token. Only the result has its secret, which is not stored. It returns a *kernel.ValidationError
+// if the input is invalid.
 func (s *Store) IssueToken(
 	ctx context.Context, actor kernel.Actor, n account.NewToken, save ...SaveResponse[account.IssuedToken],
 ) (account.IssuedToken, error) {
@@ -157,8 +158,9 @@ func (s *Store) IssueTokenFor(ctx context.Context, workspace string, n account.N
 	})
 }
 
-// RevokeToken revokes a token: when it returns nil, no write of the token is under way,
-// and none will be accepted. Revoking it again does not change the time.
+// RevokeToken revokes a token: when it returns nil, no write of the token is under way, and none will be accepted.
+// Revoking it again does not change the time. It returns kernel.ErrNotFound if the workspace has no such token, and
+// kernel.ErrUnknownOutcome if the token is revoked, but its last writes may still be running.
 func (s *Store) RevokeToken(ctx context.Context, actor kernel.Actor, id string) error {
 	err := writeOnlyAs(ctx, s, actor, func(t *tx) error {
 		return t.revoke(actor, id)

@@ -38,7 +38,8 @@ func (s *Store) Credentials(ctx context.Context, email string) (Credentials, err
 	return c, err
 }
 
-// Users lists the users of the installation, oldest first, with the role of each in its workspaces.
+// Users lists the memberships of all users of the installation, the oldest user first. Users without a workspace are
+// missing.
 func (s *Store) Users(ctx context.Context) ([]account.Member, error) {
 	return read(ctx, s, func(c *session) ([]account.Member, error) {
 		return database.Query(c.Session, scanMember, `SELECT `+memberColumns+`
@@ -131,7 +132,8 @@ func (s *Store) FindCode(ctx context.Context, purpose account.CodePurpose, code 
 }
 
 // SetUp creates the first owner, in the first workspace, and signs in. It uses the code up. It returns
-// kernel.ErrNotFound if the code is not valid (any more).
+// kernel.ErrNotFound if the code is not valid (any more), kernel.ErrPreconditionFailed if the e-mail address has an
+// account already, and a *kernel.ValidationError if the input is invalid.
 func (s *Store) SetUp(ctx context.Context, code string, n account.NewUser, b Browser) (secret string, err error) {
 	if err := n.Validate(); err != nil {
 		return "", err
@@ -261,7 +263,7 @@ func (s *Store) ChangePassword(ctx context.Context, actor kernel.Actor, password
 	return writeOnlyAs(ctx, s, actor, func(t *tx) error { return t.setPassword(actor, passwordHash) })
 }
 
-// ChangeUser changes the actor, who is a user, by account.User.Change. Only a name is saved.
+// ChangeUser changes the actor, who is a user, with account.User.Change. Only the name is saved.
 func (s *Store) ChangeUser(ctx context.Context, actor kernel.Actor, change func(*account.User) error) error {
 	return writeOnlyAs(ctx, s, actor, func(t *tx) error {
 		before, err := database.One(t.Session, scanUser, `SELECT `+userColumns+` FROM users WHERE id = $1 FOR UPDATE`,

@@ -17,9 +17,9 @@ const (
 	advanceRules  = 500 // rules of alerts that are due
 )
 
-// AdvanceAlerts opens and ends alerts for new events, asks the rules that are due, and leaves notices for the channels
-// that they notify. Any number of replicas may call it. more reports whether there may be more to do; if not, next is
-// when a rule is due, by Clock; zero: none is.
+// AdvanceAlerts opens and ends alerts for new events, applies the rules that are due, and saves notices for the
+// channels that the rules notify. Any number of replicas may call it. more reports whether there may be more to do; if
+// not, next is when a rule is due, by Clock; zero: none is.
 func (s *Store) AdvanceAlerts(ctx context.Context) (more bool, next time.Time, err error) {
 	work, err := read(ctx, s, func(c *session) (bool, error) {
 		var err error
@@ -65,7 +65,8 @@ func (c *session) nextProgress() (next time.Time, err error) {
 	}, `SELECT min(due_at) FROM alert_progress WHERE due_at IS NOT NULL`)
 }
 
-// advance is one transaction of AdvanceAlerts. What workspaces have is loaded when it is needed first.
+// advance is one transaction of AdvanceAlerts. The rules, silences and schedules of a workspace are loaded when they
+// are first needed.
 type advance struct {
 	*tx
 	rules    map[string][]alert.Rule
@@ -108,8 +109,8 @@ func (a *advance) route() (int, error) {
 	return len(ids), err
 }
 
-// beginAlert opens the alert of an event, if rules can be about it, and begins the rules that match. What only ends
-// alerts is an alert of its own if a rule asks for it.
+// beginAlert opens the alert of an event, if rules can be about it, and begins the rules that match. An event without
+// an end becomes an alert only if a rule matches it.
 func (a *advance) beginAlert(e monitor.MonitorEvent, s alert.Subject) error {
 	if s.Event.Help() == "" {
 		return nil
@@ -197,7 +198,7 @@ func scanProgress(row database.Row) (p alert.Progress, err error) {
 	return
 }
 
-// askRules does what the rules that are due say, and returns how many there were.
+// askRules applies the rules that are due, and returns how many there were.
 func (a *advance) askRules() (int, error) {
 	due, err := database.Query(a.Session, scanProgress,
 		`SELECT `+progressColumns+` FROM alert_progress WHERE due_at <= $1
@@ -233,7 +234,7 @@ func (c *session) alertsByID(ids []string) (map[string]alert.Alert, error) {
 	return byID, err
 }
 
-// askRule does what a rule says about an alert.
+// askRule applies a rule to an alert.
 func (a *advance) askRule(p alert.Progress, about alert.Alert) error {
 	rules, err := a.rulesOf(about.WorkspaceID)
 	if err != nil {
@@ -371,7 +372,7 @@ func (t *tx) addNotices(notices []newNotice) error {
 	return t.addNotices(passedOn)
 }
 
-// addNotice saves a notice and returns true, unless its channel knows what it says.
+// addNotice saves a notice and returns true, unless its channel has been notified of the same.
 func (t *tx) addNotice(n newNotice) (bool, error) {
 	if isNew, err := t.isNew(n); err != nil || !isNew {
 		return false, err

@@ -84,9 +84,9 @@ func (c *session) lastAsked(workspaceID, address string) (time.Time, error) {
 	}, `SELECT max(asked_at) FROM address_confirmations WHERE workspace_id = $1 AND address = $2`, workspaceID, address)
 }
 
-// PrepareTest returns a channel that may be sent a test message: one that exists, or what one would be. If its address
-// is not confirmed, the error is a *kernel.ValidationError, and a mail asks the address of a channel that exists again,
-// within the limits of askForAddress.
+// PrepareTest completes a channel, saved or not, that may be sent a test message. If its address is not confirmed, the
+// error is a *kernel.ValidationError, and another mail asks the address of a saved channel, within the limits of
+// askForAddress.
 func (s *Store) PrepareTest(ctx context.Context, actor kernel.Actor, c alert.Channel) (alert.Channel, error) {
 	var refused error
 	c, err := writeAs(ctx, s, actor, func(t *tx) (alert.Channel, error) {

@@ -11,9 +11,9 @@ import (
 	"github.com/allswell/allswell/internal/domain/kernel"
 )
 
-// openChannel sets what follows from the columns of a channel with its configuration. A secret that the configuration
-// has in the clear becomes one of SecretFields: see alert.LateSecrets. If others cannot be opened, only it is one of
-// Secrets, so that one channel does not stop the others.
+// openChannel opens the secrets of a channel that was read, and sets the fields that depend on them. A secret that the
+// configuration has in the clear becomes one of Secrets and SecretFields: see alert.LateSecrets. If the other secrets
+// cannot be opened, Health.SecretsUnreadable is set instead of an error, so that one channel does not stop the others.
 func (s *Store) openChannel(c *alert.Channel) {
 	shown, plain := alert.SplitConfig(c.Type, c.Config)
 	c.Config = shown

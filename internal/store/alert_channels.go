@@ -96,7 +96,7 @@ func channelParent() parent[alert.Channel] {
 	}
 	p.lock = func(t *tx, actor kernel.Actor, v *alert.Channel, id string) error {
 		err := lock(t, actor, v, id)
-		if err == nil { // what is sent to it changes its health meanwhile
+		if err == nil { // messages that are being sent change its health
 			_, err = t.ids(`SELECT id FROM alert_channels WHERE id = $1 FOR UPDATE`, id)
 		}
 		return err
@@ -312,7 +312,8 @@ type ChannelMessage struct {
 	Reason     string    // why the last attempt failed; "": none did
 }
 
-// ChannelMessages returns the last messages of a channel, given its id, its slug or its name, the newest first.
+// ChannelMessages returns the last messages of a channel, at most limit, the newest first. ref is the id, the slug or
+// the name of the channel.
 func (s *Store) ChannelMessages(
 	ctx context.Context, actor kernel.Actor, ref string, limit int,
 ) ([]ChannelMessage, error) {

@@ -31,8 +31,8 @@ func (c *session) checkFallback(ch alert.Channel) error {
 	return nil
 }
 
-// notifyFallback leaves the notices of a message for the fallback of its channel. If the alert of one that says it is
-// open has ended meanwhile, the fallback is notified of that, too.
+// notifyFallback leaves the notices of a message for the fallback of its channel. If an alert has ended since a notice
+// that it is open, the fallback is also notified of the end.
 func (t *tx) notifyFallback(ch alert.Channel, m messageRow) error {
 	if ch.FallbackID == "" {
 		return nil

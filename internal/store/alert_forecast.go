@@ -69,7 +69,7 @@ type ForecastChannel struct {
 // ChannelName is a channel with its name.
 type ChannelName struct{ ID, Name string }
 
-// ForecastAlert says who would be notified of an event, when and why, and changes nothing. The error is an
+// ForecastAlert says who would be notified of an event, when and why, and changes nothing. The error is a
 // *kernel.ValidationError if there is no such monitor or page, and kernel.ErrBusy while too many forecasts are made.
 func (s *Store) ForecastAlert(ctx context.Context, actor kernel.Actor, q AlertQuestion) (AlertForecast, error) {
 	end, ok := s.forecasts.Within(ctx, forecastWait, fair.Workspace(actor.WorkspaceID))
@@ -147,9 +147,9 @@ func (f AlertForecast) skipInformed() {
 	skipInformed(steps, make(map[string]bool))
 }
 
-// skipInformed removes channels from the steps of rules about an alert, as addNotices does: no channel is notified
-// twice that the alert is open, nor twice at the same time of the same. steps has the steps of all rules, by the ids of
-// the rules. notified has the ids of the channels that were notified of the alert before; the channels of the steps are
+// skipInformed removes channels from the steps of rules about an alert, as addNotices does: no channel gets two notices
+// that the alert is open, nor two equal notices at the same time. steps has the steps of all rules, by the ids of the
+// rules. notified has the ids of the channels that were notified of the alert before; the channels of the steps are
 // added. Rules that are due at the same time are asked in the order of their ids: see askRules.
 func skipInformed(steps map[string][]ForecastStep, notified map[string]bool) {
 	var all []*ForecastStep
@@ -268,7 +268,7 @@ func (c *session) subjectOf(workspaceID string, q AlertQuestion) (s alert.Subjec
 	}
 	s.Event = q.Event
 	if q.Monitor == "" {
-		s.Severity = kernel.ImpactCritical // an outage has one; which one depends on the monitor
+		s.Severity = kernel.ImpactCritical // the severity of an outage depends on the monitor; assume the highest
 	}
 	s.Severity = s.Event.Severity(s.Severity)
 	if q.Severity != "" {

@@ -20,8 +20,8 @@ type AlertPlan struct {
 	Steps            []ForecastStep   // the next ones, as long as nobody acknowledges the alert and it lasts
 }
 
-// alertPlans returns what rules will still do about alerts of a workspace, by the ids of these; the plan that is due
-// first comes first. Each has at most a number of steps.
+// alertPlans returns what rules will still do about alerts of a workspace, by the ids of the alerts, the plan that is
+// due first before the others. Each plan has at most the given number of steps.
 func (c *session) alertPlans(workspaceID string, alerts []alert.Alert, steps int) (map[string][]AlertPlan, error) {
 	about := make(map[string]alert.Alert)
 	var ids []string
@@ -68,7 +68,7 @@ func (c *session) alertPlans(workspaceID string, alerts []alert.Alert, steps int
 	return plans, err
 }
 
-// alertRecipients returns the channels that were notified of alerts, by the ids of the alerts and theirs.
+// alertRecipients returns the channels that were notified of alerts, by the ids of the alerts and of the channels.
 func (c *session) alertRecipients(alertIDs []string) (map[string]map[string]bool, error) {
 	notified := make(map[string]map[string]bool)
 	for _, id := range alertIDs {
@@ -133,8 +133,8 @@ type AlertCounts struct{ Open, Acknowledged int }
 // MaxAlertCount is the maximum number of alerts that are counted.
 const MaxAlertCount = 1000
 
-// AlertList returns the alerts that match a filter from a place on, at most limit in each list. Without a state, alerts
-// that have not ended are only at the beginning.
+// AlertList returns the alerts that match a filter and come after a place in the list, at most limit in each list.
+// Without a state, only the first part has alerts that have not ended.
 func (s *Store) AlertList(
 	ctx context.Context, actor kernel.Actor, f AlertFilter, before AlertCursor, limit int,
 ) (AlertList, error) {

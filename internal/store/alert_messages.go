@@ -122,7 +122,7 @@ func (c *session) chooseChannels(claim MessageClaim) (chosen []DueChannel, err e
 	return chosen, err
 }
 
-// nextChannel returns when the next channel will be due that is not yet.
+// nextChannel returns when the next channel that is not due yet will be; zero: never.
 func (c *session) nextChannel() (time.Time, error) {
 	return database.One(c.Session, func(row database.Row) (at time.Time, err error) {
 		err = row.Scan(instant{&at})
@@ -331,7 +331,7 @@ func (t *tx) lockClaimedChannel(r MessageResult) (alert.Channel, error) {
 	return t.channelByID(r.Channel.ID)
 }
 
-// messageSent records that a message was taken.
+// messageSent records that a message was accepted.
 func (t *tx) messageSent(ch *alert.Channel, m messageRow, r MessageResult) error {
 	ch.Health = alert.Health{AttemptedAt: t.Now, AcceptedAt: t.Now}
 	if m.first && r.Reference != "" {
@@ -407,15 +407,15 @@ func (t *tx) planAfter(ch alert.Channel, r MessageResult) error {
 }
 
 // planChannel sets when a locked channel is used next: when a message is to be repeated, or when the notices that wait
-// are gathered; not before its pace allows it, nor while it is failing before planAfter has planned it, and never if it
-// is disabled or nothing waits.
+// are gathered; not before MaxPerMinute allows it, while it is failing not before the time that planAfter has set, and
+// never if it is disabled or nothing waits.
 func (t *tx) planChannel(id string) error {
 	ch, err := t.channelByID(id)
 	if err != nil {
 		return err
 	}
 	type waits struct{ first, last time.Time }
-	// Each of the two is one look into the index.
+	// Each subquery is one lookup in the index.
 	waiting, err := database.One(t.Session, func(row database.Row) (w waits, err error) {
 		err = row.Scan(instant{&w.first}, instant{&w.last})
 		return

@@ -32,13 +32,14 @@ var onCall = collection[alert.OnCall]{
 	begin: (*tx).beginOnCall, resolve: (*tx).resolveOnCall, allow: (*tx).allowOnCall, deletion: (*tx).onCallDeletion,
 }
 
-// OnCallSchedules returns the on-call schedules of workspaces. Lists have the oldest first. One that a rule names
-// cannot be deleted.
+// OnCallSchedules returns the on-call schedules of workspaces. Lists begin with the oldest. A schedule that a rule
+// names cannot be deleted.
 func (s *Store) OnCallSchedules() Collection[alert.OnCall] {
 	return Collection[alert.OnCall]{s: s, collection: onCall}
 }
 
-// OnCallCalendar returns the on-call schedule with a calendar key. It is for anyone who knows the key.
+// OnCallCalendar returns the on-call schedule with a calendar key. It is for anyone who knows the key. It returns
+// kernel.ErrNotFound if there is none.
 func (s *Store) OnCallCalendar(ctx context.Context, key string) (alert.OnCall, error) {
 	return read(ctx, s, func(c *session) (alert.OnCall, error) {
 		return database.One(c.Session, onCallTable.scan,
@@ -91,7 +92,7 @@ func (t *tx) onCallDeletion(o alert.OnCall) (kernel.Auditable, error) {
 	return resource.OnCall.Audited(o), t.checkUnused(o.WorkspaceID, o.ID)
 }
 
-// scheduleOf is the column with what a schedule says, as JSON that earlier versions read.
+// scheduleOf is the column with the contents of a schedule, as JSON that earlier versions can read.
 type scheduleOf struct{ *alert.OnCall }
 
 type scheduleJSON struct {
@@ -103,7 +104,7 @@ type scheduleJSON struct {
 	Overrides    []alert.Override    `json:"overrides,omitempty"`
 }
 
-// Scan sets what the schedule says.
+// Scan sets the contents of the schedule.
 func (s scheduleOf) Scan(src any) error {
 	var text sql.NullString
 	if err := text.Scan(src); err != nil {

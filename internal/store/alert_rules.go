@@ -73,7 +73,7 @@ func (t *tx) allowRule(actor kernel.Actor, before, _ *alert.Rule) error {
 	return t.checkCount("alert_rules", actor.WorkspaceID, "rules", alert.MaxRules)
 }
 
-// ruleSaved ends what a rule holds back that is disabled.
+// ruleSaved ends the holds of a rule that has been disabled.
 func (t *tx) ruleSaved(before *alert.Rule, r alert.Rule) error {
 	if before == nil || r.Enabled {
 		return nil
@@ -81,7 +81,7 @@ func (t *tx) ruleSaved(before *alert.Rule, r alert.Rule) error {
 	return t.endHoldsOf(r)
 }
 
-// ruleDeletion ends what a rule holds back, and returns what the audit log says of its deletion.
+// ruleDeletion ends the holds of a rule, and returns what the audit log records about it.
 func (t *tx) ruleDeletion(r alert.Rule) (kernel.Auditable, error) {
 	return resource.AlertRule.Audited(r), t.endHoldsOf(r)
 }
@@ -94,8 +94,8 @@ func (t *tx) endHoldsOf(r alert.Rule) error {
 	return err
 }
 
-// resolveRule replaces slugs of pages, monitors, channels and on-call schedules by their ids. The error is an
-// *kernel.ValidationError on what does not exist.
+// resolveRule replaces slugs of pages, monitors, channels and on-call schedules by their ids. The error is a
+// *kernel.ValidationError if one of them does not exist.
 func (t *tx) resolveRule(_ kernel.Actor, before, r *alert.Rule) (invalid error) {
 	if err := t.resolveFilter(r.WorkspaceID, before.Filter, &r.Filter, &invalid); err != nil {
 		return err

@@ -118,7 +118,7 @@ func (t *tx) planSilenced(workspaceID string) error {
 	if err != nil {
 		return err
 	}
-	until := make(map[int64][]string) // the alerts by when they are held no more, in milliseconds
+	until := make(map[int64][]string) // the alerts by the time until which they are held, in milliseconds
 	for _, id := range ids {
 		end := kernel.Later(alert.SilencedUntil(lasting, alerts[id].Subject, t.Now), t.Now).UnixMilli()
 		until[end] = append(until[end], id)

@@ -209,7 +209,8 @@ type AlertThread struct {
 	Total       int
 }
 
-// AlertThread returns the first alerts of the thread with a key.
+// AlertThread returns the first alert.MaxLines alerts of the thread with a key. It returns kernel.ErrNotFound if there
+// is none.
 func (s *Store) AlertThread(ctx context.Context, key string) (AlertThread, error) {
 	return read(ctx, s, func(c *session) (AlertThread, error) { return c.alertThread(key, alert.MaxLines) })
 }
