@@ -14,7 +14,7 @@ import (
 	"github.com/allswell/allswell/internal/store/database"
 )
 
-// CheckClaim is a replica that runs checks.
+// CheckClaim says which checks a replica can run.
 type CheckClaim struct {
 	Replica  string // as in its liveness records
 	Location string // as in Options
@@ -31,7 +31,7 @@ type CheckClaim struct {
 // ClaimedCheck is a check that a replica runs now. No other one runs it for the same due time.
 type ClaimedCheck struct {
 	MonitorID, WorkspaceID string
-	Host                   string // that the replica which ran the check last has saved
+	Host                   string // as saved by the replica that ran the check last
 	Type                   monitor.MonitorType
 	Interval               time.Duration
 	Spec                   monitor.CheckSpec // with its secrets

@@ -41,8 +41,8 @@ func lastResultAt(monitorID string) string {
 	return `(SELECT max(r.started_at) FROM check_results r WHERE r.monitor_id = ` + monitorID + `)`
 }
 
-// lateFrom returns when a check without a result is looked at, for createCheck and changeCheck. One that is disabled,
-// or late already, never is.
+// lateFrom returns when a check without a result is looked at, for createCheck and changeCheck. The zero time means
+// never: the check is disabled, or late already.
 func lateFrom(m monitor.Monitor, since time.Time) time.Time {
 	if since.IsZero() || m.CheckState.Late {
 		return time.Time{}

@@ -16,11 +16,11 @@ import (
 // MaxCheckResults is how many results are recorded in one transaction at most, so that pings do not wait long for it.
 const MaxCheckResults = 200
 
-// RecordCheckResults records results with all their effects in one transaction. Results of monitors that were deleted,
-// or whose check was changed since it was claimed, are omitted. If the database refuses a result, and would again, it
-// is logged and dropped, and the others are recorded in transactions of their own. The error is kernel.ErrBusy if
-// nothing was changed and the same call may succeed, kernel.ErrUnknownOutcome if all may be recorded, and otherwise a
-// *ResultsError.
+// RecordCheckResults records at most MaxCheckResults results with all their effects in one transaction. Results of
+// monitors that were deleted, or whose check was changed since it was claimed, are omitted. If the database refuses a
+// result, and would again, it is logged and dropped, and the others are recorded in transactions of their own. The
+// error is kernel.ErrBusy if nothing was changed and the same call may succeed, kernel.ErrUnknownOutcome if all may be
+// recorded, and otherwise a *ResultsError.
 //
 // Good results of healthy monitors are only added to the history; TestCheckResultsAreTheRule compares that with
 // Monitor.ApplyCheckResult.
@@ -73,7 +73,7 @@ func (e *ResultsError) Error() string {
 	return fmt.Sprintf("%d of %d results are dropped: %v", e.Dropped, e.Done, e.Err)
 }
 
-// Unwrap returns the last error, or the first one if none is left to record.
+// Unwrap returns the error that ended the call early, or else the first error.
 func (e *ResultsError) Unwrap() error { return e.Err }
 
 func (s *Store) recordResults(ctx context.Context, results []monitor.CheckResult) error {
@@ -226,7 +226,7 @@ func (t *tx) applyResult(m *monitor.Monitor, r monitor.CheckResult, v monitor.Ch
 	}
 	changed := m.State != before.State || m.ConsecutiveFailures != before.ConsecutiveFailures ||
 		m.FailuresSuppressed != before.FailuresSuppressed
-	if changed && !e.WentDown { // which beginOutages saves
+	if changed && !e.WentDown { // beginOutages saves it otherwise
 		if err := t.saveMonitorState(*m); err != nil {
 			return err
 		}
@@ -268,7 +268,7 @@ func (t *tx) applyResult(m *monitor.Monitor, r monitor.CheckResult, v monitor.Ch
 
 // saveNextCheck saves when a check is due earlier than regularly, and whether other replicas are asked.
 func (t *tx) saveNextCheck(m *monitor.Monitor, e monitor.CheckEffect) error {
-	var retryAt any // not
+	var retryAt any // NULL: no retry
 	if e.Retry {
 		retryAt = millis(t.Now)
 	}

@@ -40,7 +40,7 @@ func (s *Store) FoldCheckResults(ctx context.Context) (more bool, err error) {
 	return write(ctx, s, (*tx).foldStep)
 }
 
-// foldStep sums up the results of the next monitors in the present hour of the progress.
+// foldStep sums up the results of the next monitors in the hour that check_fold has reached.
 func (t *tx) foldStep() (more bool, err error) {
 	t.skipBeforeReturn = true
 	type progress struct {
@@ -240,8 +240,8 @@ func (s *Store) CheckStatistics(
 	})
 }
 
-// ComponentStatistics returns the CheckStatistics of all checks of a component together. checked reports whether there
-// are any.
+// ComponentStatistics returns the CheckStatistics of the checks of a component together, but at most of the first
+// maxStatisticsMonitors checks. checked reports whether there are any.
 func (s *Store) ComponentStatistics(
 	ctx context.Context, componentID string, within StatisticsRange,
 ) (periods []checkstats.Period, checked bool, err error) {

@@ -129,7 +129,7 @@ func cannotEncrypt(fields iter.Seq[string], why string) error {
 	return bad.Err()
 }
 
-// sealSecrets returns the stored form of the secrets of a monitor: nil for none.
+// sealSecrets returns the stored form of the secrets of a monitor or an alert channel: nil for none.
 func (t *tx) sealSecrets(monitorID string, secrets map[string]json.RawMessage) (any, error) {
 	if len(secrets) == 0 {
 		return nil, nil
@@ -146,7 +146,7 @@ func (t *tx) sealSecrets(monitorID string, secrets map[string]json.RawMessage) (
 }
 
 // openSecrets returns what sealSecrets sealed. The error is secret.ErrNoKey if the key is missing or another one, and
-// secret.ErrDamaged if what was sealed is not as it was.
+// secret.ErrDamaged if what was sealed has been changed.
 func (s *Store) openSecrets(monitorID string, sealed []byte) (secrets map[string]json.RawMessage, err error) {
 	if len(sealed) == 0 {
 		return nil, nil

@@ -314,8 +314,8 @@ func (t *tx) saveCheckingGap(before, m monitor.Monitor) error {
 // maxSuppressedNotes is how many notes of an incident name monitors whose failures are suppressed.
 const maxSuppressedNotes = 100
 
-// noteSuppressed adds a note to the incident of the parent that is down of a locked monitor, when its first failure was
-// suppressed.
+// noteSuppressed adds a note that the failures of a locked monitor are suppressed to the incident of the nearest
+// monitor above it that is down and has one. It does nothing if no failure is suppressed or the incident has this note.
 func (t *tx) noteSuppressed(m monitor.Monitor) error {
 	if m.ParentID == "" || !m.FailuresSuppressed {
 		return nil

@@ -39,24 +39,23 @@ type collection[T any] struct {
 	// *kernel.ValidationError for references to nothing. before is the object before the change: references that it has
 	// already may be to deleted objects.
 	resolve func(t *tx, actor kernel.Actor, before, v *T) error
-	// allow reports with an error that an object may not be what it is about to become; nil: everything is allowed.
-	// before is nil for a new one.
+	// allow returns an error if an object may not become after; nil: everything is allowed. before is nil for a new
+	// object.
 	allow func(t *tx, actor kernel.Actor, before, after *T) error
-	// prepare sets what follows from a new object, whose before is nil, or from a change, and is allowed; nil: nothing
-	// does.
+	// prepare sets fields that follow from an allowed change; nil: there are none. before is nil for a new object.
 	prepare func(t *tx, before, after *T) error
-	// saved saves what follows from a new object, whose before is nil, or from a change; nil: nothing does.
+	// saved saves other objects that follow from a change; nil: there are none. before is nil for a new object.
 	saved func(t *tx, before *T, after T) error
-	// audited returns what the audit log compares of a change; nil: the objects as they are.
+	// audited returns the two states that the audit log compares; nil: before and after themselves.
 	audited func(before, after T) (was, is T)
-	// lockDeletion locks what the deletion of an object changes, in the order of locks; nil: that is nothing but what
-	// its place locks.
+	// lockDeletion locks the other rows that the deletion of an object changes, in the lock order; nil: parent.lock
+	// locks all of them.
 	lockDeletion func(t *tx, v T) error
-	// deletion returns what the audit log says of a deletion; nil: it says what the object was.
+	// deletion returns what the audit log records about a deletion; nil: the object.
 	deletion func(t *tx, v T) (kernel.Auditable, error)
-	// remove deletes an object that is locked; nil: that is to delete its row.
+	// remove deletes a locked object; nil: its row is deleted.
 	remove func(t *tx, v T) error
-	// end does what a deletion does instead, also to the audit log; nil: it deletes the object.
+	// end replaces the deletion, including its entry in the audit log; nil: the object is deleted.
 	end func(t *tx, actor kernel.Actor, v T) error
 }
 
@@ -133,7 +132,7 @@ func (c collection[T]) lock(t *tx, actor kernel.Actor, in, ref string) (T, error
 	return c.one(&t.session, actor, "", c.resource.ID(v))
 }
 
-// resolved is a change that also replaces references.
+// resolved returns a change that also replaces references.
 func (c collection[T]) resolved(t *tx, actor kernel.Actor, change field.Change[T]) field.Change[T] {
 	if c.resolve == nil {
 		return change
@@ -180,9 +179,9 @@ func (c Collection[T]) create(t *tx, actor kernel.Actor, in, free string, change
 	return setOne(&t.session, v, err, c.describe)
 }
 
-// checkAll returns everything that is wrong with what an object is about to become: invalid is what its fields say, and
-// the rest is what others that are stored say. before is nil for a new object, and free a slug that need not be looked
-// up.
+// checkAll returns everything that is wrong with an object that is about to become after: invalid, which its fields
+// alone show, and what depends on stored objects. before is nil for a new object, and free a slug that need not be
+// looked up.
 func (c Collection[T]) checkAll(t *tx, actor kernel.Actor, invalid error, before, after *T, free string) error {
 	var refused, sameName error
 	if c.allow != nil {
@@ -196,8 +195,8 @@ func (c Collection[T]) checkAll(t *tx, actor kernel.Actor, invalid error, before
 }
 
 // checkFree makes a slug for an object that should have one and has none. The error is a *kernel.ValidationError if
-// another object has the name or the slug, which one object only may have. before is nil for a new one, and free is a
-// slug that need not be checked.
+// another object has the slug, or a name that must be unique. before is nil for a new object, and free is a slug that
+// need not be checked.
 func (c collection[T]) checkFree(t *tx, before, v *T, free string) error {
 	var bad kernel.ValidationError
 	check := func(field, value, code string, args ...any) error {
@@ -232,8 +231,9 @@ func (c collection[T]) checkFree(t *tx, before, v *T, free string) error {
 	return bad.Err()
 }
 
-// Put replaces an object that meets a condition, or creates it if there is none with that slug. created reports which.
-// ref is never taken for a name; one that is neither an id nor a valid slug is a *kernel.ValidationError.
+// Put replaces an object, or creates it if there is none with the slug ref. created reports which. If the object, or
+// its absence, does not meet the condition, the error is kernel.ErrPreconditionFailed. ref is never taken for a name;
+// one that is neither an id nor a valid slug is a *kernel.ValidationError.
 func (c Collection[T]) Put(
 	ctx context.Context, actor kernel.Actor, in, ref string, change field.Change[T], p kernel.Precondition,
 ) (v T, created bool, err error) {

@@ -50,7 +50,7 @@ func pageParent[T any](table string, page func(*T) *string) parent[T] {
 	}
 }
 
-// withoutSlugs is a parent of objects that have no slugs.
+// withoutSlugs returns the parent of objects that have no slugs.
 func withoutSlugs[T any](p parent[T]) parent[T] {
 	find := p.find
 	p.find = func(actor kernel.Actor, in, ref string) (string, []any, error) {

@@ -12,7 +12,7 @@ import (
 
 // PlaceComponent moves a component, given its id or slug, to a place on its page, in its group or another one. Other
 // components may get another order to make room; one audit entry records all changes. It returns the new
-// statuspage.OrderTag of the page, kernel.ErrPreconditionFailed if the order is not that on which the place was chosen,
+// statuspage.OrderTag of the page, kernel.ErrPreconditionFailed if the order has changed since the place was chosen,
 // and a *kernel.ValidationError if the group or the neighbour is not on the page.
 func (s *Store) PlaceComponent(
 	ctx context.Context, actor kernel.Actor, slug, ref string, to statuspage.Place,

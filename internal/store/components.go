@@ -23,9 +23,9 @@ var components = collection[statuspage.Component]{
 	audited: statusByHand, lockDeletion: (*tx).lockComponentDeletion, remove: (*tx).removeComponent,
 }
 
-// Components returns the components of pages, in their order. To set the status of one is to set it by hand: see
-// docs/design.md, The status of a component. If one is deleted, its monitors remain, without a component, and are no
-// longer suppressed by its maintenance.
+// Components returns the components of pages, in their order. Setting the status of a component sets it by hand: see
+// docs/design.md, The status of a component. If a component is deleted, its monitors remain, without a component, and
+// are no longer suppressed by its maintenance.
 func (s *Store) Components() Collection[statuspage.Component] {
 	return Collection[statuspage.Component]{s: s, collection: components}
 }
@@ -97,9 +97,9 @@ func (t *tx) componentSaved(before *statuspage.Component, c statuspage.Component
 	return t.componentChanged(c, before.Status(), origin{})
 }
 
-// statusByHand returns what the audit log says of a change by a person. If a monitor, an incident or a maintenance gave
-// the component the status that the person set, its status is the same before and after, and the entry has the statuses
-// that people set.
+// statusByHand returns what the audit log records about a change by a person. If a monitor, an incident or a
+// maintenance gave the component the status that the person set, its status is the same before and after, and the entry
+// has the statuses that people set.
 func statusByHand(before, after statuspage.Component) (was, is statuspage.Component) {
 	if before.Status() == after.Status() {
 		before.Causes, after.Causes = nil, nil

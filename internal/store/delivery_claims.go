@@ -206,7 +206,7 @@ func (t *tx) claimInTurns(
 }
 
 // claimTurn claims due deliveries of one workspace. It looks at as many ordering keys as it may claim deliveries, and
-// at others only while destinations of these have no room. more reports whether there may be more to claim.
+// at further keys only if destinations of the first ones have no room. more reports whether there may be more to claim.
 func (t *tx) claimTurn(c workspaceClaim) (claimed []ClaimedDelivery, more bool, err error) {
 	limit, found := c.limit, 0
 	for len(c.keys) > 0 && c.limit > 0 {

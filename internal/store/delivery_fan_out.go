@@ -142,7 +142,8 @@ func (t *tx) fanOut(e openEvent, limit int) (left int, done bool, err error) {
 	return limit - int(next.count), done, err
 }
 
-// notificationTime returns when mail about an event is due: immediately, or later if its monitor is flapping.
+// notificationTime returns when messages about an event are due on the channels in audience.MergedChannels:
+// immediately, or later if its monitor is flapping.
 func (t *tx) notificationTime(e audience.Event) (time.Time, error) {
 	if e.MonitorID == "" || e.WarningID != "" || e.Kind == statuspage.EventComponentStatusChanged {
 		return e.CreatedAt, nil
@@ -160,9 +161,9 @@ func (t *tx) notificationTime(e audience.Event) (time.Time, error) {
 }
 
 // createDeliveries creates the deliveries of an event for the subscribers after its cursor, up to and including end.
-// Subscribers who confirmed after the event get none. While a page is private, only subscribers get any that an
+// Subscribers who confirmed after the event get none. While a page is private, only subscribers get deliveries whom an
 // operator added, or who signed up on the private page. Warnings go only to subscribers that an operator added and that
-// ask for warnings. A browser that waits for the end of an incident gets only this.
+// ask for warnings. A browser that waits for the end of an incident gets only the delivery about that end.
 func (t *tx) createDeliveries(e openEvent, end string) error {
 	collapseKey, components, err := t.findCollapseKey(e.Event)
 	if err != nil {
@@ -172,7 +173,7 @@ func (t *tx) createDeliveries(e openEvent, end string) error {
 	position := e.PageVersion<<20 | int64(min(e.Ordinal, 1<<20-1))
 	about := cmp.Or(e.IncidentID, e.MaintenanceID, e.ComponentID, e.MonitorID)
 	warning := e.Kind.AboutWarning()
-	held, next := time.Time{}, t.Now // of mail
+	held, next := time.Time{}, t.Now // of audience.MergedChannels
 	notifyAt := e.notifyAt
 	digestAt := e.CreatedAt.Add(audience.DigestWait)
 	if (e.DigestKey != "" || e.AwaitsUpdate()) && digestAt.After(notifyAt) {

@@ -38,7 +38,7 @@ type SaveResponse[T any] struct {
 }
 
 // FindResponse returns the response that was saved under the key within IdempotencyLifetime, once it is replicated. ok
-// is false if there is none, or if the token is revoked. If the key was used for another request, the error is an
+// is false if there is none, or if the token is revoked. If the key was used for another request, the error is a
 // *kernel.ValidationError.
 func (s *Store) FindResponse(ctx context.Context, key IdempotencyKey) (response Response, ok bool, err error) {
 	type row struct {

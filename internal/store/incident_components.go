@@ -140,7 +140,7 @@ func (t *tx) lockAffected(
 	return named, err
 }
 
-// saveAffected saves the affected components of a new incident.
+// saveAffected inserts the affected components of an incident that has none stored.
 func (t *tx) saveAffected(i statuspage.Incident) error {
 	for _, a := range i.Affected {
 		_, err := t.Exec(`INSERT INTO incident_components (incident_id, component_id, status) VALUES ($1, $2, $3)`,

@@ -58,7 +58,9 @@ func (t *tx) checkOutageLasts(i statuspage.Incident, taken bool) error {
 }
 
 // MergeIncident resolves an incident and adds its components to another one on its page, to which it points from then
-// on. Nobody is notified. An incident that was merged into it already does not change.
+// on. Nobody is notified. An incident that was merged into it already does not change. The error is a
+// *kernel.ValidationError if the other incident does not exist, or if the two cannot be merged: see
+// statuspage.Incident.CheckMerge.
 func (s *Store) MergeIncident(ctx context.Context, actor kernel.Actor, id, into string) (statuspage.Incident, error) {
 	return writeAs(ctx, s, actor, func(t *tx) (statuspage.Incident, error) {
 		i, err := t.incidentOf(actor, id)

@@ -77,7 +77,7 @@ func (s *Store) IncidentWithPage(ctx context.Context, actor kernel.Actor, id str
 
 // Audience counts by channel the subscribers of a page who are notified when an incident or a maintenance is published
 // or updated now: the recipients of an event about the components, and of its earlier events. No components mean the
-// whole page; id is "" for a new object. TestAudience holds it to what createDeliveries does.
+// whole page; id is "" for a new object. TestAudience compares it with createDeliveries.
 func (s *Store) Audience(
 	ctx context.Context, actor kernel.Actor, page, id string, components []string,
 ) (map[audience.Channel]int, error) {
@@ -127,7 +127,8 @@ func (c *session) audience(p statuspage.Page, whole bool, components []string) (
 }
 
 // ObjectLog returns the newest audit entries of objects that the caller has loaded for the actor, newest first, and
-// whether there are more than limit. If the first id is an incident's, the deletions of its updates are included.
+// whether there are more than limit. ids has at least one. If the first one is an incident's, the deletions of its
+// updates are included.
 func (s *Store) ObjectLog(
 	ctx context.Context, actor kernel.Actor, ids []string, limit int,
 ) (entries []kernel.AuditEntry, more bool, err error) {

@@ -35,9 +35,9 @@ func (c *session) postmortem(incidentID string) (statuspage.Postmortem, error) {
 		`SELECT `+postmortemColumns+` FROM postmortems WHERE incident_id = $1`, incidentID)
 }
 
-// PutPostmortem creates or changes the post-mortem of an incident. The first publication of any post-mortem of the
-// incident emits an event, unless it is silent; nothing else notifies subscribers. It returns
-// kernel.ErrPreconditionFailed if the post-mortem does not meet the precondition.
+// PutPostmortem creates or changes the post-mortem of an incident, and reports whether it was created. The first
+// publication of any post-mortem of the incident emits an event, unless it is silent; nothing else notifies
+// subscribers. It returns kernel.ErrPreconditionFailed if the post-mortem does not meet the precondition.
 func (s *Store) PutPostmortem(
 	ctx context.Context, actor kernel.Actor, incidentID string, change statuspage.PostmortemChange, silent bool,
 	cond kernel.Precondition,

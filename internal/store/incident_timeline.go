@@ -15,8 +15,8 @@ type timelines struct {
 
 // The limits of each list of incidents or maintenances on a page.
 const (
-	// pageTimeline is the maximum number of updates loaded of an incident that is shown
-	// with others, and feedTimeline that for programs.
+	// pageTimeline is the maximum number of updates loaded of an incident that a page shows with others, and
+	// feedTimeline the maximum number for programs (feeds and the API).
 	pageTimeline = 25
 	feedTimeline = 100
 	// timelineBytes is the maximum size in memory of the timelines of one list, or of one part of a long timeline.

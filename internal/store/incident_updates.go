@@ -207,5 +207,3 @@ func (t *tx) addUpdate(i *statuspage.Incident, n newUpdate) (statuspage.Incident
 	}
 	return u, t.saveIncident(*i)
 }
-
-// DeleteIncident deletes an incident with its timeline. The outage that opened it does not

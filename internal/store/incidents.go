@@ -260,8 +260,8 @@ func (t *tx) saveIncident(i statuspage.Incident) error {
 
 // ChangeIncident changes an incident, and adds an update if that has a message, unless it repeats the newest update and
 // nothing else changes. The time of the update is when it happened; zero: now. It emits one event if the change
-// resolves the incident or adds an update, unless the update is silent. seen is the Revision of the incident for which
-// the change is made, or "": otherwise the error is kernel.ErrPreconditionFailed.
+// resolves the incident or adds an update, unless the update is silent. seen is the Revision of the incident that the
+// author of the change has seen; "": any. If the incident has another one, the error is kernel.ErrPreconditionFailed.
 func (s *Store) ChangeIncident(
 	ctx context.Context, actor kernel.Actor, id string, change statuspage.IncidentChange,
 	update statuspage.IncidentUpdate, seen string,
@@ -394,7 +394,8 @@ func (t *tx) changeIncident(
 	return i, u, err
 }
 
-// checkSeen returns kernel.ErrPreconditionFailed if an incident is not as the author of a change has seen it; "": any.
+// checkSeen returns kernel.ErrPreconditionFailed if an incident has another Revision than the author of a change has
+// seen; "": any.
 func checkSeen(seen string, i statuspage.Incident, newest *statuspage.IncidentUpdate) error {
 	if newest != nil {
 		i.Updates = []statuspage.IncidentUpdate{*newest}
@@ -465,7 +466,7 @@ func (t *tx) withComponents(r incidentRequest) statuspage.IncidentChange {
 	}
 }
 
-// open another.
+// DeleteIncident deletes an incident with its timeline. The outage that opened it does not open another.
 func (s *Store) DeleteIncident(ctx context.Context, actor kernel.Actor, id string) error {
 	return writeOnlyAs(ctx, s, actor, func(t *tx) error {
 		i, err := t.lockIncident(actor, id)

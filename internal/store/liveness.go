@@ -200,8 +200,8 @@ func (t *tx) repairFutureTimes() error {
 		`DELETE FROM status_changes WHERE changed_at >= $1 AND EXISTS (SELECT 1 FROM status_changes o
 			WHERE o.component_id = status_changes.component_id AND o.changed_at > status_changes.changed_at)`,
 		`UPDATE status_changes SET changed_at = $1 WHERE changed_at > $1`,
-		// Time granted for deleted gaps is taken back, and of a Cron the time until it is due; the next tick computes
-		// it again.
+		// Time that was granted for deleted gaps is taken back. Jobs with a Cron are looked at now. The next tick
+		// computes both again.
 		`UPDATE monitors SET next_check_at = waiting_since_at + interval_ms + grace_ms
 			WHERE next_check_at > $1 AND next_check_at > waiting_since_at + interval_ms + grace_ms`,
 		`UPDATE monitors SET next_check_at = $1 WHERE cron_expression IS NOT NULL AND next_check_at > $1`,

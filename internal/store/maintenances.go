@@ -86,7 +86,8 @@ func (c *session) fillMaintenanceComponents(maintenances []statuspage.Maintenanc
 	return err
 }
 
-// withMaintenanceComponents returns a maintenance with its components; it passes err through.
+// withMaintenanceComponents returns a maintenance with its components and its updates, oldest first; it passes err
+// through.
 func (c *session) withMaintenanceComponents(m statuspage.Maintenance, err error) (statuspage.Maintenance, error) {
 	if err != nil {
 		return m, err
@@ -131,8 +132,7 @@ func (s *Store) MaintenanceUpdates(
 }
 
 // CreateMaintenance plans a maintenance and emits its event. If its time has come, it begins in the same transaction. A
-// client may choose the id, with NewID, so that a repetition plans no second maintenance: then it returns the first
-// one.
+// client may choose the id, so that a repetition plans no second maintenance: then it returns the first one.
 func (s *Store) CreateMaintenance(
 	ctx context.Context, actor kernel.Actor, slug string, change field.Change[statuspage.Maintenance],
 	save ...SaveResponse[statuspage.Maintenance],
@@ -208,8 +208,8 @@ func (t *tx) componentsAfter(m statuspage.Maintenance, change field.Change[statu
 	return ids, err
 }
 
-// named is a change that also replaces the slugs of components by their ids, and adds their names. Components that the
-// page does not have make a *kernel.ValidationError.
+// named returns a change that also replaces the slugs of components by their ids, and adds their names. Components that
+// the page does not have make a *kernel.ValidationError.
 func (t *tx) named(change field.Change[statuspage.Maintenance]) field.Change[statuspage.Maintenance] {
 	return func(m *statuspage.Maintenance) error {
 		before := m.Components
@@ -241,9 +241,9 @@ func (t *tx) saveMaintenanceComponents(m statuspage.Maintenance) error {
 	return nil
 }
 
-// lockedMaintenance returns a workspace's maintenance under the locks of its components and others, which a change
-// adds. seen is the revision that the author of the change has seen: if it is another one, the error is
-// kernel.ErrPreconditionFailed. "": any.
+// lockedMaintenance returns a workspace's maintenance after locking it with its components and the components that a
+// change adds. seen is the revision that the author of the change has seen; "": any. If the maintenance has another
+// one, the error is kernel.ErrPreconditionFailed.
 func (t *tx) lockedMaintenance(
 	actor kernel.Actor, id, seen string, change field.Change[statuspage.Maintenance],
 ) (m statuspage.Maintenance, err error) {
@@ -261,8 +261,8 @@ func (t *tx) lockedMaintenance(
 }
 
 // ChangeMaintenance changes, begins or ends a maintenance by hand. It emits an event for a new time, for the beginning
-// and for the end. seen is the revision that the change is made for, or "": otherwise the error is
-// kernel.ErrPreconditionFailed.
+// and for the end. seen is the revision that the author of the change has seen; "": any. If the maintenance has another
+// one, the error is kernel.ErrPreconditionFailed.
 func (s *Store) ChangeMaintenance(
 	ctx context.Context, actor kernel.Actor, id string, change field.Change[statuspage.Maintenance], seen string,
 ) (statuspage.Maintenance, error) {

@@ -20,9 +20,9 @@ var auditedMonitor = resource.Monitor.Audited
 // PingTokenOverlap is how long the old ping token of a rotated monitor stays valid.
 const PingTokenOverlap = 24 * time.Hour
 
-// CreateMonitor creates a monitor, which waits for its first ping. The error is a *kernel.ValidationError if another
-// monitor has its slug or, of any workspace, its token, and kernel.ErrBusy if others took every free slug that it
-// found.
+// CreateMonitor creates a monitor. A heartbeat waits for its first ping, and a check is due immediately. The error is a
+// *kernel.ValidationError if another monitor has its slug or, of any workspace, its token, and kernel.ErrBusy if others
+// took every free slug that it found.
 func (s *Store) CreateMonitor(
 	ctx context.Context, actor kernel.Actor, change monitor.MonitorChange, save ...SaveResponse[monitor.Monitor],
 ) (monitor.Monitor, error) {
@@ -156,8 +156,8 @@ func (t *tx) insertMonitor(m monitor.Monitor) error {
 	return err
 }
 
-// newPingToken returns the token that was given for a new monitor, or a random one. Whose it is already does not
-// matter: a token of another workspace is as secret as one of this.
+// newPingToken returns the token that was given for a new monitor, or a random one. The error is a
+// *kernel.ValidationError if a monitor of any workspace has the token.
 func (t *tx) newPingToken(given string) (string, error) {
 	if given == "" {
 		return kernel.NewPingToken(), nil
@@ -169,7 +169,7 @@ func (t *tx) newPingToken(given string) (string, error) {
 		return "", err
 	}
 	if taken == 0 {
-		// it has ended
+		// another monitor had it before, and its overlap has ended
 		_, err = t.Exec(`UPDATE monitors SET old_token = NULL, old_token_until_at = NULL WHERE old_token = $1`, given)
 		return given, err
 	}
@@ -345,8 +345,8 @@ func (t *tx) saveHealthy(m monitor.Monitor) error {
 	return err
 }
 
-// RotateMonitor gives a monitor a new ping token. The old one stays valid for PingTokenOverlap; the token before it
-// becomes invalid.
+// RotateMonitor gives a heartbeat monitor a new ping token. The old one stays valid for PingTokenOverlap; the token
+// before it becomes invalid. For a check, the error is a *kernel.ValidationError.
 func (s *Store) RotateMonitor(
 	ctx context.Context, actor kernel.Actor, id string, save ...SaveResponse[monitor.Monitor],
 ) (monitor.Monitor, error) {

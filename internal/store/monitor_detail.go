@@ -21,7 +21,7 @@ var uptimePeriods = []time.Duration{24 * time.Hour, 7 * 24 * time.Hour, 30 * 24 
 type MonitorDetail struct {
 	MonitorListEntry
 	Explanation   monitor.Explanation
-	OldTokenUntil time.Time // when the ping URL before the current one ends to work; zero: there is none
+	OldTokenUntil time.Time // when the ping URL before the current one stops working; zero: there is none
 	Uptimes       []MonitorUptime
 }
 
@@ -135,7 +135,8 @@ func (c *session) lastResults(monitorID string) ([]monitor.CheckResult, error) {
 	return slices.CompactFunc(results, func(a, b monitor.CheckResult) bool { return a.Location == b.Location }), err
 }
 
-// monitorUptimes returns nothing for a monitor that was never pinged or checked. checking are the gaps of its checks.
+// monitorUptimes returns the uptimes of a monitor; none if it was never pinged or checked. checking are the gaps of its
+// checks.
 func (c *session) monitorUptimes(m monitor.Monitor, checking []schedule.ListeningGap) ([]MonitorUptime, error) {
 	if m.LastPingAt.IsZero() && m.CheckState.Status == "" {
 		return nil, nil

@@ -36,11 +36,11 @@ type MonitorQuery struct {
 	Order        MonitorOrder         // "": MonitorsByDisplayState
 }
 
-// MonitorList is a part of a workspace's monitors, with what a person needs to recognise them.
+// MonitorList is a part of a workspace's monitors, with what a person needs to recognize them.
 type MonitorList struct {
 	Monitors []MonitorListEntry
 	Total    int                          // that match the query
-	Counts   map[monitor.MonitorState]int // that match it in each condition, whichever it asks for
+	Counts   map[monitor.MonitorState]int // by display state, whichever the query asks for
 	Pages    []MonitorListPage            // all pages of the workspace, by name
 	Tags     []string                     // of all monitors of the workspace, in order
 }
@@ -54,7 +54,7 @@ type MonitorListEntry struct {
 // MonitorListPage is a page that monitors can belong to.
 type MonitorListPage struct{ ID, Slug, Name string }
 
-// MonitorList returns a part of the actor's monitors. The condition depends on pings that are stored apart from the
+// MonitorList returns a part of the actor's monitors. The display state depends on pings that are stored apart from the
 // monitors, so it is computed by monitor.Monitor.DisplayState from a few columns of every monitor.
 func (s *Store) MonitorList(
 	ctx context.Context, actor kernel.Actor, q MonitorQuery, r Pagination,

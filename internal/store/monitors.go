@@ -17,12 +17,12 @@ import (
 const noPing = `NOT EXISTS (SELECT 1 FROM last_pings WHERE last_pings.token = monitors.token
 	AND pinged_at > waiting_since_at)`
 
-// lateMonitor selects the monitors whose Condition is monitor.MonitorLate: TestLateIsOneRule compares them.
+// lateMonitor selects the monitors whose DisplayState is monitor.MonitorLate: TestLateIsOneRule compares them.
 const lateMonitor = `enabled AND state = 'up' AND CASE WHEN type = 'heartbeat' THEN consecutive_failures > 0 AND ` +
 	`waiting_since_at IS NOT NULL AND ` + noPing + `
 	ELSE EXISTS (SELECT 1 FROM checks WHERE checks.monitor_id = monitors.id AND checks.late) END`
 
-// unknownMonitor selects the monitors whose Condition is monitor.MonitorUnknown: TestUnknownIsOneRule compares them.
+// unknownMonitor selects the monitors whose DisplayState is monitor.MonitorUnknown: TestUnknownIsOneRule compares them.
 const unknownMonitor = `enabled AND state = 'up' AND consecutive_failures = 0
 	AND EXISTS (SELECT 1 FROM checks WHERE checks.monitor_id = monitors.id AND checks.unknown_since_at IS NOT NULL
 	AND NOT checks.late)`
@@ -105,7 +105,7 @@ func (c tokenColumn) parameter() any {
 	return c.Token
 }
 
-// deadlineColumn stores the deadline of the next ping, by which ticks find the monitor; of a check none is. It is not
+// deadlineColumn stores the deadline of the next ping, by which ticks find the monitor; checks have none. It is not
 // loaded, because gaps move it: see fillNextChecks.
 type deadlineColumn struct{ *monitor.Monitor }
 

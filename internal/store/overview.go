@@ -36,10 +36,10 @@ type Overview struct {
 	AllIncidents     int       // includes incidents that are not in Incidents
 	AllTroubled      int       // includes monitors that are not in Troubled
 	AllMaintenances  int       // includes maintenances that are not in Maintenances
-	AllFailedPages   int       // pages that FailedDeliveries does not have are counted, too
-	LateChecks       int       // monitors that are checked, and whose condition is monitor.MonitorLate
+	AllFailedPages   int       // includes pages that are not in FailedDeliveries
+	LateChecks       int       // checks whose display state is monitor.MonitorLate
 	LateSince        time.Time // since when the first of them has been unknown; zero: there is none
-	UnknownChecks    int       // monitors whose condition is monitor.MonitorUnknown
+	UnknownChecks    int       // monitors whose display state is monitor.MonitorUnknown
 	UnknownSince     time.Time // since when the first of them has been; zero: there is none
 	Alerts           AlertCounts
 	FailedDeliveries []FailedDeliveries // by page, most first
@@ -180,7 +180,7 @@ func (c *session) overviewGaps(_ access, o *Overview) (err error) {
 	return err
 }
 
-// overviewChannels counts the channels that fail. Who is limited to pages sees none.
+// overviewChannels counts the channels that fail. An actor who is limited to pages sees none.
 func (c *session) overviewChannels(r access, o *Overview) (err error) {
 	if r.limited {
 		return nil

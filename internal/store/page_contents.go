@@ -375,7 +375,7 @@ func (s *Store) LoadIncident(ctx context.Context, slug, id string, before int) (
 	})
 }
 
-// hideDraftTarget removes the incident that one was merged into while visitors cannot see it.
+// hideDraftTarget clears MergedInto of an incident while visitors cannot see the other incident.
 func (c *session) hideDraftTarget(i *statuspage.Incident) error {
 	drafts, err := database.One(c.Session, database.ScanInt, `SELECT count(*) FROM incidents WHERE id = $1 AND draft`,
 		i.MergedInto)

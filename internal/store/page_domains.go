@@ -51,7 +51,7 @@ func (t *tx) claimDomain(p *statuspage.Page) error {
 	return nil
 }
 
-// DomainCheck is a check of a page's domain that is due.
+// DomainCheck is a check of a page's domain that is due or was requested.
 type DomainCheck struct {
 	PageID      string
 	WorkspaceID string

@@ -164,7 +164,7 @@ func (c *session) fillStatus(pages []statuspage.Page) error {
 	return nil
 }
 
-// CreatePage creates a page. A slug that is taken, in any workspace, is an *kernel.ValidationError.
+// CreatePage creates a page. If the slug is taken, in any workspace, the error is a *kernel.ValidationError.
 func (s *Store) CreatePage(
 	ctx context.Context, actor kernel.Actor, change field.Change[statuspage.Page],
 	save ...SaveResponse[statuspage.Page],
@@ -306,8 +306,8 @@ func (t *tx) changePage(
 	return t.withStatus(p, nil)
 }
 
-// checkPage adds to what is invalid of a page that another one has its new slug, or that it cannot have its new domain,
-// which it claims otherwise.
+// checkPage claims the new domain of a page. The error is invalid, joined with a *kernel.ValidationError if another
+// page has the new slug or the page cannot have the domain.
 func (t *tx) checkPage(invalid error, before statuspage.Page, p *statuspage.Page) error {
 	var taken kernel.ValidationError
 	if p.Slug != before.Slug {
@@ -460,7 +460,7 @@ func (s *Store) changeImage(
 	})
 }
 
-// slugTaken turns the violation of the unique index of slugs into an *kernel.ValidationError.
+// slugTaken turns the violation of the unique index of slugs into a *kernel.ValidationError.
 func (s *Store) slugTaken(err error) error {
 	if err != nil && s.db.IsDuplicate(err) {
 		var bad kernel.ValidationError

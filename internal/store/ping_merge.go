@@ -40,9 +40,9 @@ type pingSegment struct {
 // errStale means that another replica was faster.
 var errStale = errors.New("the segments have changed")
 
-// MergePings does a step of every kind of work that the history of plain pings has: it makes a segment of blocks,
-// merges segments, and deletes what is too old. more reports whether there may be more to do. Several replicas may call
-// it concurrently.
+// MergePings does one step of each kind of work on the history of plain pings: it makes a segment of blocks, merges
+// segments, and deletes what is too old. more reports whether there may be more to do. Several replicas may call it
+// concurrently.
 func (s *Store) MergePings(ctx context.Context) (more bool, err error) {
 	for _, step := range []func(context.Context) (bool, error){s.mergeBlocks, s.mergeSegments, s.deleteSegment} {
 		did, err := step(ctx)

@@ -239,7 +239,7 @@ func (s *Store) Signal(ctx context.Context, actor kernel.Actor, ref, id string) 
 	})
 }
 
-// addNote saves how the job failed whose incident it is.
+// addNote saves in an incident how its job failed.
 func (t *tx) addNote(incidentID string, failed NewSignal) error {
 	_, err := t.Exec(`INSERT INTO incident_notes (id, incident_id, exit_code, output, created_at)
 		VALUES ($1, $2, $3, $4, $5)`,

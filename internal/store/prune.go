@@ -12,9 +12,9 @@ import (
 	"github.com/allswell/allswell/internal/domain/statuspage"
 )
 
-// Retention times. A listening gap matters as long as a monitor may be waiting since
-// before it. A short one matters only for a job's retries, or together with others; a month
-// is enough for both (docs/decisions/0013-gaps-and-deadlines.md).
+// Retention times. A listening gap matters as long as a monitor may have been waiting since before it. A short one
+// matters only for a job's retries, or together with others; a month is enough for both
+// (docs/decisions/0013-gaps-and-deadlines.md).
 const (
 	gapRetention          = 2 * monitor.MaxInterval
 	shortGapRetention     = 31 * 24 * time.Hour
@@ -56,9 +56,9 @@ var retentions = []retention{
 		WHERE old_token IS NOT NULL AND old_token_until_at <= $1`, 0},
 }
 
-// Prune deletes old data: responses to idempotent requests, liveness records of replicas
-// that are gone, old listening gaps, addresses that were never confirmed, events, signals and warnings of monitors,
-// alerts that have ended, and the log of finished deliveries. It always keeps at least one liveness record.
+// Prune deletes old data, among others responses to idempotent requests, liveness records of replicas that are gone,
+// old listening gaps, addresses that were never confirmed, events, signals and warnings of monitors, alerts that have
+// ended, and the log of finished deliveries. It always keeps at least one liveness record.
 func (s *Store) Prune(ctx context.Context) error {
 	for _, r := range []retention{
 		{`FROM deliveries WHERE created_at <= $1 AND page_id IN (SELECT id FROM pages)

@@ -127,7 +127,7 @@ func takeSlug(next map[string]int, slug string) string {
 	return free
 }
 
-// hideSecretsOfChannels is migration 87. It removes from the audit log what was no secret of channels before: see
+// hideSecretsOfChannels is migration 87. It removes from the audit log fields of channels that became secret later: see
 // alert.LateSecrets. That they were changed can still be seen.
 func hideSecretsOfChannels(ctx context.Context, tx *sql.Tx) error {
 	rows, err := tx.QueryContext(ctx, `SELECT e.id, e.old_fields, e.new_fields, coalesce(c.type, '')

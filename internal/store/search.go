@@ -41,9 +41,9 @@ type FoundIncident struct {
 	CreatedAt           time.Time
 }
 
-// Search finds objects that the actor can reach by their names: objects that have all words of the text, in any case,
-// in the name, in the name of their page, or, for monitors, in a tag. Words are compared here, because the engines fold
-// letters differently. No words find nothing.
+// Search finds the objects that the actor can reach and that have every word of the text, in any case, in their name,
+// in the name of their page, or, for monitors, in a tag. Words are compared here, because the engines fold letters
+// differently. No words find nothing.
 func (s *Store) Search(ctx context.Context, actor kernel.Actor, text string) (f Found, err error) {
 	words := strings.Fields(strings.ToLower(text))
 	if len(words) == 0 {

@@ -16,7 +16,8 @@ type sealedColumn struct {
 	noun              string // what an owner is
 }
 
-// sealedColumns are all of them. What is not listed here is lost when the key is replaced; TestSealedColumns finds it.
+// sealedColumns has every column of sealed secrets. The secrets of a missing one would be lost when the key is
+// replaced; TestSealedColumns finds it.
 var sealedColumns = []sealedColumn{
 	{table: "checks", id: "monitor_id", column: "secrets", owners: "monitors", name: "slug", noun: "monitor"},
 	{table: "alert_channels", id: "id", column: "secrets", owners: "alert_channels", name: "name", noun: "channel"},

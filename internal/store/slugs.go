@@ -10,7 +10,8 @@ import (
 	"github.com/allswell/allswell/internal/store/database"
 )
 
-// Filter limits a list to the objects with a slug and a name. Empty fields do not limit it.
+// Filter limits a list to the objects with a slug, with a name, hidden or not, and that end after an instant. Zero
+// fields do not limit it.
 type Filter struct {
 	Slug, Name string
 	Hidden     *bool // of components; nil: all

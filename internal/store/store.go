@@ -61,8 +61,8 @@ type Options struct {
 	// records.
 	Location string
 
-	// SecretKeys seal the secrets of checks. nil: on SQLite the keys in a file beside the database, which is made when
-	// it is needed first; on PostgreSQL there are no secrets.
+	// SecretKeys seal the secrets of checks, alert channels and subscribers. nil: on SQLite the keys in a file beside
+	// the database, which is made when first needed; on PostgreSQL no secrets can be stored.
 	SecretKeys *secret.Keys
 
 	// SMS are the settings of SMS to subscribers.
@@ -120,7 +120,7 @@ func Open(ctx context.Context, dsn string, o Options) (*Store, error) {
 	return open(ctx, dsn, o, database.Open)
 }
 
-// OpenBeside opens the database for a short command while the service may be running: without the serving lock. It
+// OpenBeside opens the database for a short command while the service may be running: without the serving lock. Opening
 // changes nothing: it refuses a database without a schema and one of another version.
 func OpenBeside(ctx context.Context, dsn string, o Options) (*Store, error) {
 	return open(ctx, dsn, o, database.OpenBeside)

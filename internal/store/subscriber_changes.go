@@ -9,7 +9,7 @@ import (
 )
 
 // RotateSubscriber gives a webhook a new secret. The old one also signs for audience.SecretOverlap. The error is a
-// *kernel.ValidationError unless the channel has secrets.
+// *kernel.ValidationError unless the subscriber is a webhook.
 func (s *Store) RotateSubscriber(
 	ctx context.Context, actor kernel.Actor, slug, id string, save ...SaveResponse[audience.Subscriber],
 ) (audience.Subscriber, error) {
@@ -36,9 +36,9 @@ func (s *Store) RotateSubscriber(
 }
 
 // ChangeSubscriber changes a subscriber on behalf of an operator: the components, by ids or slugs, and whether it asks
-// for warnings. Visitors' webhooks and other channels cannot ask for warnings: this is a *kernel.ValidationError.
-// Messages that are being delivered to the subscriber still are after it has chosen other components or asks for no
-// warnings.
+// for warnings. The error is kernel.ErrPreconditionFailed if the subscriber does not meet p, and a
+// *kernel.ValidationError if it is not allowed to ask for warnings: see audience.Subscriber.CanAskForWarnings. Open
+// deliveries to the subscriber are not cancelled.
 func (s *Store) ChangeSubscriber(
 	ctx context.Context, actor kernel.Actor, slug, id string, p kernel.Precondition, change func(
 		*audience.Subscriber,

@@ -25,8 +25,8 @@ func (s *Store) Subscription(ctx context.Context, slug, key string) (audience.Su
 	})
 }
 
-// ConfirmSubscription records the holder's consent. Repeating it changes nothing. A channel whose subscriptions are
-// confirmed by a code is a *kernel.ValidationError: see ConfirmWithCode.
+// ConfirmSubscription records the holder's consent. Repeating it changes nothing. The error is a
+// *kernel.ValidationError if the subscription has to be confirmed by a code: see ConfirmWithCode.
 func (s *Store) ConfirmSubscription(ctx context.Context, slug, key string) (audience.Subscriber, error) {
 	sub, err := s.Subscription(ctx, slug, key)
 	if err == nil && sub.Channel.Coded() && sub.ConfirmedAt.IsZero() {

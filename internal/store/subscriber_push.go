@@ -84,9 +84,9 @@ type PushSignUp struct {
 	Admitted         bool // the visitor may see the page although it is private
 }
 
-// SubscribeToEnd subscribes a browser to the end of an incident. Repeating it changes nothing. The error is an
-// *kernel.ValidationError if the browser's subscription is invalid or the incident is over, and kernel.ErrNotFound
-// if the page does not show the incident.
+// SubscribeToEnd subscribes a browser to the end of an incident. Repeating it changes nothing. The error is a
+// *kernel.ValidationError if the browser's subscription is invalid, if the incident is over, or if maxBrowsers wait for
+// its end, and kernel.ErrNotFound if the page does not show the incident.
 func (s *Store) SubscribeToEnd(ctx context.Context, r PushSignUp) error {
 	n, err := audience.NewSubscriber{
 		Channel: audience.ChannelPush, Target: r.Target.String(), IncidentID: r.IncidentID,
@@ -118,8 +118,8 @@ func (s *Store) SubscribeToEnd(ctx context.Context, r PushSignUp) error {
 	return err
 }
 
-// checkEndIsSent locks an incident of a page, so that it does not end meanwhile, and returns an
-// *kernel.ValidationError if no browser can be notified of its end.
+// checkEndIsSent locks an incident of a page, so that it does not end meanwhile, and returns a *kernel.ValidationError
+// if no further browser can be notified of its end.
 func (t *tx) checkEndIsSent(pageID, incidentID string) error {
 	i, err := t.lockIncidentRow(incidentID)
 	if err != nil {

@@ -24,10 +24,10 @@ type SignUp struct {
 // the request is durable; ProcessSignUps acts on it.
 //
 // It runs the same statements for every target of a channel, so that neither its result nor its duration shows whether
-// the target is subscribed. An unknown page makes kernel.ErrNotFound, as does one that has become private for the
-// visitor meanwhile; an invalid target or component a *kernel.ValidationError, and so does a webhook if the page
-// does not offer them, and a phone if no SMS can be sent to it. kernel.ErrSMSLimit means that the limit of SMS is
-// reached for today.
+// the target is subscribed. The error is kernel.ErrNotFound if the page does not exist or has become private for the
+// visitor meanwhile. It is a *kernel.ValidationError if the target or a component is invalid, if the page does not
+// offer webhooks, or if no SMS can be sent to the phone. It is kernel.ErrSMSLimit if a limit of SMS is reached for
+// today.
 func (s *Store) RequestSignUp(ctx context.Context, r SignUp) error {
 	n, err := r.Subscriber.CheckSignUp()
 	if err != nil {
@@ -92,8 +92,8 @@ func scanSignUp(row database.Row) (r storedSignUp, err error) {
 
 // ProcessSignUps processes requests to subscribe in their order, and reports whether there may be more. A new target
 // becomes a subscriber and is sent a request for confirmation; an unconfirmed one is sent it again, with a new code; a
-// confirmed e-mail address or chat is sent the link to its subscription, which all messages to webhooks of visitors
-// have. Each is sent at most one message in audience.RepeatMailInterval. Any number of replicas may run it.
+// confirmed one is sent the link to its subscription, except a webhook, whose messages all have the link. Each is sent
+// at most one message in audience.RepeatMailInterval. Any number of replicas may run it.
 func (s *Store) ProcessSignUps(ctx context.Context) (more bool, err error) {
 	if found, err := s.exists(ctx, `SELECT 1 FROM sign_ups`); err != nil || !found {
 		return false, err

@@ -112,7 +112,7 @@ func (c *session) checkSMS(workspaceID string) error {
 	return bad.Err()
 }
 
-// fillSMS sets Page.SMS.
+// fillSMS sets Page.SMS: whether SMS can be sent to subscribers of the page.
 func (c *session) fillSMS(p *statuspage.Page) error {
 	if c.s.sms.Channel == "" {
 		return nil
@@ -156,7 +156,7 @@ func (t *tx) countSMS(counter string, limit int) error {
 }
 
 // admitSMSSignUp decides whether a visitor can sign up with a phone number, and counts the sign-up. accept is false if
-// the number was entered too often: the visitor then sees the usual response, and no code is sent. It returns an
+// the number was entered too often: the visitor then sees the usual response, and no code is sent. It returns a
 // *kernel.ValidationError if the number cannot be subscribed, and kernel.ErrSMSLimit if a limit of this UTC day is
 // reached.
 func (t *tx) admitSMSSignUp(workspaceID, number string) (accept bool, err error) {

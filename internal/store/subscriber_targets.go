@@ -10,7 +10,7 @@ import (
 	"github.com/allswell/allswell/internal/store/database"
 )
 
-// storedTarget is how a target is stored: in full, or sealed if it is the URL of a chat's incoming webhook.
+// storedTarget is how a target is stored: in full, or sealed if the targets of its channel are secret.
 type storedTarget struct {
 	shown  string
 	key    string // finds a sealed target again; "": the target is not sealed
@@ -78,9 +78,9 @@ type CodeTry struct {
 	Code      string
 }
 
-// ConfirmWithCode confirms the subscription to which a code belongs. Repeating it changes nothing. The error is an
-// *kernel.ValidationError if the code is wrong, too old or was tried too often, and also if there is no such target:
-// so nobody learns whether it is subscribed. An unknown key is kernel.ErrNotFound.
+// ConfirmWithCode confirms the subscription to which a code belongs. Repeating it changes nothing. The error is a
+// *kernel.ValidationError if the code is wrong, too old or was tried too often, and also if there is no such target, so
+// that nobody learns whether it is subscribed. For an unknown key it is kernel.ErrNotFound.
 func (s *Store) ConfirmWithCode(ctx context.Context, try CodeTry) (audience.Subscriber, error) {
 	where, args := subscriberOfKey, []any{try.Key, try.Slug}
 	if try.Key == "" {

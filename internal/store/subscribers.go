@@ -87,7 +87,7 @@ func (a access) subscriberOfPage() string {
 // SubscriberFilter selects subscribers. A zero field selects all.
 type SubscriberFilter struct {
 	Target   string // the whole target, or what is shown of it
-	Contains string // a part of the target in any case, of a secret one a part of what is shown, or the whole target
+	Contains string // a part of the target in any case; of a secret target, a part of what is shown, or all of it
 	Channel  audience.Channel
 	State    audience.SubscriberState
 }
@@ -432,7 +432,7 @@ func (t *tx) endSubscription(id, reason string) error {
 	return err
 }
 
-// endByReceiver ends the subscription of an owner who has opted out at the gateway, and remembers that as an
+// endByReceiver ends the subscription of somebody who has opted out at the gateway, and remembers that as an
 // unsubscription. It does nothing if the subscription has ended already.
 func (t *tx) endByReceiver(id, reason string) error {
 	sub, err := t.subscriber(`WHERE id = $1 FOR UPDATE`, id)
@@ -469,8 +469,8 @@ func (t *tx) cancelForSignedUp(pageID string) error {
 }
 
 // SendTestMessage queues a test message to a subscriber, which is delivered like any other, and returns its entry in
-// the delivery log. It is a *kernel.ValidationError if the subscriber is not notified, or was sent one within
-// audience.TestMessageInterval.
+// the delivery log. The error is a *kernel.ValidationError if the subscriber is not notified, or was sent a test
+// message within audience.TestMessageInterval.
 func (s *Store) SendTestMessage(
 	ctx context.Context, actor kernel.Actor, slug, id string, save ...SaveResponse[audience.DeliveryLogEntry],
 ) (audience.DeliveryLogEntry, error) {

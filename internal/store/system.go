@@ -10,7 +10,7 @@ import (
 	"github.com/allswell/allswell/internal/store/database"
 )
 
-// SystemPeriod is how long ago the listening gaps of a System ended at most.
+// SystemPeriod is the maximum age of the listening gaps of a System, counted from their end.
 const SystemPeriod = 30 * 24 * time.Hour
 
 // replicaPeriod is how long after its last liveness record a replica is listed.
@@ -57,7 +57,7 @@ func (s *Store) MayBackUp(ctx context.Context, actor kernel.Actor) (bool, error)
 
 // OpenBackup makes a consistent copy of the SQLite database and returns it, opened, until remove is called. It has the
 // data of all workspaces; see MayBackUp. It has no saved responses, which contain secrets. The caller makes one at a
-// time. It is audited before the copy is made.
+// time. The audit entry is written before the copy.
 func (s *Store) OpenBackup(ctx context.Context, actor kernel.Actor) (f *os.File, remove func(), err error) {
 	if err := writeOnlyAs(ctx, s, actor, func(t *tx) error {
 		return t.audit(actor, kernel.AuditExport, kernel.Database{}, kernel.Database{})

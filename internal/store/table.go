@@ -18,7 +18,7 @@ type table[T any] struct {
 	id       func(T) string
 	columns  []column[T]
 	selected string   // the columns for a SELECT, in the order of scan
-	scanned  func(*T) // sets what follows from the columns; nil: nothing does
+	scanned  func(*T) // sets fields that follow from the columns; nil: there are none
 }
 
 // column is a column of a table.

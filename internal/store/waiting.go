@@ -7,7 +7,7 @@ import (
 	"github.com/allswell/allswell/internal/store/database"
 )
 
-// Waiting is for how long the oldest work of each kind has been overdue, over all replicas; 0: none is.
+// Waiting has, for each kind of work, how long the oldest has been overdue, on all replicas; 0: none is overdue.
 type Waiting struct {
 	Checks time.Duration
 	// events for subscribers that have no messages yet; a receiver that does not answer is not our delay
@@ -15,8 +15,8 @@ type Waiting struct {
 	Alerts     time.Duration // messages to channels, and events and rules that nobody has looked at
 }
 
-// Waiting returns for how long work has been overdue. It grows while the work is not done, but not while it is repeated
-// because others do not answer.
+// Waiting returns how long work has been overdue. These times grow while the work is not done, but not while it is
+// repeated because a receiver does not answer.
 func (s *Store) Waiting(ctx context.Context) (w Waiting, err error) {
 	return read(ctx, s, func(c *session) (w Waiting, err error) {
 		for _, kind := range []struct {

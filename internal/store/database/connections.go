@@ -69,7 +69,7 @@ func (k *Connections) Idle() int {
 	return len(k.idle)
 }
 
-// Retire closes the idle connections. From now on, all are new, and none are kept.
+// Retire closes the idle connections. From then on, Connect always connects, and no connection is kept.
 func (k *Connections) Retire() {
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -77,7 +77,7 @@ func Open(ctx context.Context, dsn string, schema Schema, o Options) (*DB, error
 	return db, nil
 }
 
-// OpenBeside opens the database for a short command while the service may be running: without the serving lock. It
+// OpenBeside opens the database for a short command while the service may be running: without the serving lock. Opening
 // changes nothing: it refuses a database without a schema and one of another version.
 func OpenBeside(ctx context.Context, dsn string, schema Schema, o Options) (*DB, error) {
 	db, err := connect(dsn, schema, o)

@@ -204,7 +204,8 @@ func newerVersion(current, latest int64) error {
 		"allswell", current, latest)
 }
 
-// check returns an error if the SQLite file at path is damaged or lacks a table of the schema, and its version.
+// check returns the version of the SQLite file at path, and an error if the file is damaged or lacks a table of the
+// schema.
 func (s Schema) check(ctx context.Context, path string) (version int64, err error) {
 	if _, err := os.Stat(path); err != nil {
 		return 0, fmt.Errorf("%s cannot be read: %w", path, reason(err))

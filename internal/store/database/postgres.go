@@ -66,7 +66,7 @@ var postgresDialect = dialect{
 	lock:   func(string) (func(), error) { return func() {}, nil }, // replicas share it
 	repeatable: func(err error) bool {
 		switch postgresCode(err) {
-		case "40001", "40P01": // serialisation failure, deadlock
+		case "40001", "40P01": // serialization failure, deadlock
 			return true
 		case "23503": // a referenced row has been deleted meanwhile
 			return true

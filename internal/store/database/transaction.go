@@ -11,8 +11,8 @@ import (
 	"github.com/allswell/allswell/internal/domain/kernel"
 )
 
-// maxAttempts is how often a transaction is run at most if the database asks for a
-// repetition (serialisation failure, deadlock).
+// maxAttempts is how often a transaction is run at most if the database asks for a repetition (serialization failure,
+// deadlock).
 const maxAttempts = 4
 
 // Lookup runs f, which makes a single query, outside a transaction. It takes fewer round

@@ -54,7 +54,7 @@ func (w *BlockWriter) Add(key int64, client int, later int64, duration time.Dura
 // Bytes returns the encoded block.
 func (w *BlockWriter) Bytes() []byte { return w.data }
 
-// ReadBlock calls f for each ping of a block, in the order of their arrival. The error is ErrCorrupt; f may have been
+// ReadBlock calls f for each ping of a block, in the order of their arrival. An error wraps ErrCorrupt; f may have been
 // called before.
 func ReadBlock(data []byte, f func(key int64, p Ping)) error {
 	d := decoder{data: data}

@@ -165,10 +165,10 @@ func (r *Reader) Next() (run Run, ok bool) {
 	return Run{r.key, pings}, d.err == nil
 }
 
-// Err returns ErrCorrupt if the chunk could not be read to its end.
+// Err returns an error that wraps ErrCorrupt if the chunk could not be read to its end.
 func (r *Reader) Err() error { return r.d.err }
 
-// Find returns the pings of a key in a chunk. The error is ErrCorrupt.
+// Find returns the pings of a key in a chunk; none if the chunk lacks the key. An error wraps ErrCorrupt.
 func Find(c Chunk, key int64) ([]Ping, error) {
 	r := NewReader(c)
 	for {

@@ -17,7 +17,7 @@ import (
 	"time"
 )
 
-// ErrCorrupt is the error of everything that cannot be decoded.
+// ErrCorrupt is wrapped by the errors about data that cannot be decoded.
 var ErrCorrupt = errors.New("the data of a ping history is corrupt")
 
 const (
@@ -115,7 +115,7 @@ func (d *dictionary) appendTo(data []byte, clients int) []byte {
 	return append(binary.AppendUvarint(data, uint64(clients)), d.data...)
 }
 
-// decoder reads data. After the first value that is not there, err is ErrCorrupt, and all values are 0.
+// decoder reads data. After the first value that is missing or invalid, err wraps ErrCorrupt, and all values are 0.
 type decoder struct {
 	data []byte
 	err  error

@@ -200,7 +200,7 @@ func (l *lentDatabase) clean() error {
 }
 
 // restore replaces the rows of a database by the prepared rows. It returns an error if the database differs in more
-// than its rows, is too large, or has not this number of sessions. The session c does not check foreign keys.
+// than its rows, is too large, or does not have this number of sessions. The session c does not check foreign keys.
 func (p pristine) restore(ctx context.Context, c *pgx.Conn, sessions int) error {
 	var schema string
 	if err := c.QueryRow(ctx, schemaOf).Scan(&schema); err != nil || schema != p.schema {

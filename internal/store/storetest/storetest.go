@@ -21,13 +21,13 @@ const Full = "ALLSWELL_TEST_FULL"
 
 var withoutPostgreSQL bool
 
-// OneEngine makes Run, RunWith and Each leave PostgreSQL out in this test process, unless Full is set. Packages call it
-// whose tests run statements with parameters that the tests of the store do not combine. It must be called before
-// testing.M.Run.
+// OneEngine makes Run, RunWith and Each leave PostgreSQL out in this test process, unless Full is set. It is for
+// packages whose tests run statements with parameters that the tests of the store do not combine. It must be called
+// before testing.M.Run.
 func OneEngine() { withoutPostgreSQL = os.Getenv(Full) != "1" }
 
-// OnlySQLite is OneEngine even if Full is set. Packages call it whose tests run no statement on PostgreSQL that the
-// tests of the store do not run there too. Their tests of several replicas still call PostgreSQL.
+// OnlySQLite is OneEngine even if Full is set. It is for packages whose tests run only statements that the tests of the
+// store also run on PostgreSQL. Their tests of several replicas still call PostgreSQL.
 func OnlySQLite() { withoutPostgreSQL = true }
 
 // Run runs f once per engine, each time on a fresh database with the default options.
