@@ -54,7 +54,7 @@ func TestAlertmanager(t *testing.T) {
 	defer cancel()
 	for r := sender.Send(ctx, channel, open); r.Result != audience.SendAccepted; r = sender.Send(ctx, channel, open) {
 		if ctx.Err() != nil || !r.Unreachable {
-			t.Fatalf("%+v", r)
+			t.Fatalf("result: %+v", r)
 		}
 		time.Sleep(20 * time.Millisecond) // until it listens
 	}
@@ -65,7 +65,7 @@ func TestAlertmanager(t *testing.T) {
 	over.Items[0].ResolvedAt = now
 	for _, m := range []alert.Message{over, TestMessage(alert.Channel{Name: "Ops"}, "Grace", now)} {
 		if r := sender.Send(ctx, channel, m); r.Result != audience.SendAccepted {
-			t.Fatalf("%+v", r)
+			t.Fatalf("result: %+v", r)
 		}
 	}
 	expectActive(ctx, t, address, "Shop", "This alert")

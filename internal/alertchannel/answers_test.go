@@ -296,7 +296,7 @@ func TestPushoverPriorities(t *testing.T) {
 			fmt.Sprintf(`"emergency":%t`, c.emergency), 1)
 		r := sender.Send(t.Context(), newChannel(t, "pushover", config, peer.URL), m)
 		if r.Result != audience.SendAccepted {
-			t.Fatalf("%+v", r)
+			t.Fatalf("result: %+v", r)
 		}
 		form, err := url.ParseQuery(string(peer.taken()[0].body))
 		if err != nil || form.Get("priority") != c.want || (form.Get("retry") != "") != (c.want == "2") ||

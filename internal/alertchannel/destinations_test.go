@@ -25,7 +25,7 @@ func TestNotifyActions(t *testing.T) {
 		}).Validate(&bad)
 		if len(bad.Messages()) != min(1, len(c.field)) ||
 			c.field != "" && !strings.Contains(strings.Join(bad.Messages()[c.field], " "), c.wrong) {
-			t.Errorf("%+v: %v", c, bad.Messages())
+			t.Errorf("problems of %+v: %v", c, bad.Messages())
 		}
 	}
 }

@@ -76,11 +76,11 @@ func TestEmailsThatTestHaveNoWordsOfTheTester(t *testing.T) {
 	} {
 		r := sender.Send(t.Context(), channel, TestMessage(channel, by, time.Now()))
 		if r.Result != audience.SendAccepted {
-			t.Errorf("%q: %+v", by, r)
+			t.Errorf("result of the test by %q: %+v", by, r)
 		}
 		first, rest, _ := strings.Cut(got.Text, "\n")
 		if got.Subject != "Test message from Allswell" || first != line || strings.Contains(rest, "pills") {
-			t.Errorf("%q: %+v", by, got)
+			t.Errorf("mail of the test by %q: %+v", by, got)
 		}
 	}
 	o := sender.Test(t.Context(), channel, strings.Repeat("x", 5000))

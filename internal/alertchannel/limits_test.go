@@ -41,7 +41,7 @@ func TestRetryAfterOfServices(t *testing.T) {
 		a := answer{status: status, header: http.Header{"Retry-After": {"7"}}}
 		o := a.outcome("Acme")
 		if o.Result != want || (o.RetryAfter == 7*time.Second) != (want == audience.SendFailed) {
-			t.Errorf("%d: %+v", status, o)
+			t.Errorf("status %d: %+v", status, o)
 		}
 	}
 }

@@ -65,7 +65,7 @@ func TestSlackButtons(t *testing.T) {
 		blocks := (&slackBot{Signing: signing}).message(m)["blocks"].([]slackBlock)
 		got := blocks[len(blocks)-1].Elements
 		if len(got) != 2 || got[0] != want[0] || got[1] != want[1] {
-			t.Errorf("%q: %+v", signing, got)
+			t.Errorf("buttons with signing secret %q: %+v", signing, got)
 		}
 	}
 }
@@ -135,9 +135,9 @@ func TestHeadlineSaysWhoAcknowledgedAll(t *testing.T) {
 		return m
 	}
 	if got := by("Grace", "Grace").Headline(); got != "Acknowledged by Grace: 2 monitors are down" {
-		t.Error(got)
+		t.Errorf("headline with one person: %q", got)
 	}
 	if got := by("Grace", "Ada").Headline(); got != "2 monitors are down" {
-		t.Error(got)
+		t.Errorf("headline with two people: %q", got)
 	}
 }

@@ -130,7 +130,7 @@ func TestWhatEveryStatusOfAGatewayMeans(t *testing.T) {
 			want.Detail = want.Reason
 		}
 		if o != want {
-			t.Errorf("%d: %+v, want %+v", status, o, want)
+			t.Errorf("status %d: %+v, want %+v", status, o, want)
 		}
 	}
 	ended := map[int]audience.SendResult{21610: audience.SendGone}
@@ -162,7 +162,7 @@ func TestWhatEveryStatusOfAGatewayMeans(t *testing.T) {
 		for _, status := range []int{200, 201, 299} {
 			o, ok := new(twilio).read(answer{status: status, body: []byte(body)})
 			if ok == accepted || ok && (o.Result != audience.SendFailed || o.Reason == "") {
-				t.Errorf("%d %s: %+v", status, body, o)
+				t.Errorf("status %d %s: %+v", status, body, o)
 			}
 		}
 	}

@@ -61,12 +61,12 @@ func TestTestMessages(t *testing.T) {
 		m := TestMessage(alert.Channel{WorkspaceName: c.workspace}, c.by, now)
 		want := "Test message from Allswell, sent by " + c.line
 		if m.TestLine != want || m.At != now || m.Thread != nil || len(m.Items) != 1 {
-			t.Fatalf("%q, want %q: %+v", m.TestLine, want, m)
+			t.Fatalf("test message: %q, want %q: %+v", m.TestLine, want, m)
 		}
 		i := m.Items[0]
 		if len(i.Kinds) != 1 || i.Kinds[0] != alert.NoticeOpened || i.Event != alert.ChannelTest ||
 			i.Severity != kernel.ImpactNone || i.Reason != c.reason {
-			t.Errorf("%+v", i)
+			t.Errorf("item of the test message: %+v", i)
 		}
 		if !i.OpenedAt.Equal(now) || !i.ResolvedAt.Equal(now) || !strings.HasPrefix(i.ID, alert.PrefixAlert) ||
 			!strings.HasPrefix(m.ID, alert.PrefixMessage) {

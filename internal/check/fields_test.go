@@ -170,14 +170,14 @@ func TestExpectedStatuses(t *testing.T) {
 			fields(t, "url", fmt.Sprint(s.URL, "/", status), "expected_statuses",
 				[]string{"200", "301-303", " 418 ", "599"}, "follow_redirects", false))
 		if (o.Failure == "") != good || good != (o.Body == "") || !o.Answered {
-			t.Errorf("%d: %+v", status, o)
+			t.Errorf("status %d: %+v", status, o)
 		}
 	}
 	for _, more := range [][]any{{"expected_statuses", []string{}}, {}} {
 		for status, good := range map[int]bool{200: true, 299: true, 300: false} {
 			o := runOnce(t, "http", fields(t, append(more, "url", fmt.Sprint(s.URL, "/", status))...))
 			if (o.Failure == "") != good {
-				t.Errorf("%v, %d: %+v", more, status, o)
+				t.Errorf("with %v, %d: %+v", more, status, o)
 			}
 		}
 	}

@@ -208,7 +208,7 @@ func TestBodiesLeaveRoomAtTheirHost(t *testing.T) {
 		time.Sleep(time.Millisecond)
 	}
 	if o := run(t.Context(), "b", "/"); o.Failure != "" {
-		t.Error(o.Failure)
+		t.Errorf("check of another workspace: %q", o.Failure)
 	}
 	stop()
 	all.Wait()
@@ -250,7 +250,7 @@ func TestMemoryOfBodies(t *testing.T) {
 			p := probe(t, "http",
 				fields(t, "url", s.URL, "json_path", "$[-1]", "json_value", "7", "max_body_size", maxMaxBodySize))
 			if o := Run(t.Context(), n, p, 2*time.Minute, fair.Workspace(fmt.Sprint(i%3))); o.Failure != "" {
-				t.Error(o.Failure)
+				t.Errorf("check: %q", o.Failure)
 			}
 		})
 	}

@@ -115,7 +115,7 @@ func TestWhereRedirectsLed(t *testing.T) {
 		", after a redirect to " + long + "…": chain("https://a.example/", long+"y"),
 	} {
 		if got := afterRedirects(last); got != want {
-			t.Errorf("%q, want %q", got, want)
+			t.Errorf("afterRedirects: %q, want %q", got, want)
 		}
 	}
 }
@@ -150,7 +150,7 @@ func TestStrongestDigest(t *testing.T) {
 			best = s.Nonce
 		}
 		if best != c.best {
-			t.Errorf("%q: %s", c.offered, best)
+			t.Errorf("strongest of %q: %s", c.offered, best)
 		}
 		request := &http.Request{Header: http.Header{}}
 		response := &http.Response{StatusCode: http.StatusUnauthorized, Header: header, Request: request}
@@ -175,7 +175,7 @@ func TestStrongestDigest(t *testing.T) {
 			` nonce="n", uri="/", response="0123456789abcdef" 0123456789abcdef]`,
 	} {
 		if got := fmt.Sprint(answerOf(&http.Request{Header: http.Header{"Authorization": {value}}})); got != want {
-			t.Errorf("%q: %s, want %s", value, got, want)
+			t.Errorf("answerOf %q: %s, want %s", value, got, want)
 		}
 	}
 }
@@ -204,7 +204,7 @@ func TestFieldsOfOAuth(t *testing.T) {
 			got = append(got, field)
 		}
 		if !slices.Equal(got, c.want) {
-			t.Errorf("%+v: %v, want %v", c.oauth, bad.Messages(), c.want)
+			t.Errorf("problems of %+v: %v, want %v", c.oauth, bad.Messages(), c.want)
 		}
 	}
 	if got := (&oauth{OAuthAudience: "a"}).parameters().Encode(); got != "audience=a" {
@@ -227,7 +227,7 @@ func TestWhatBeginningsMean(t *testing.T) {
 		full + "x":         `SERVER does not speak HTTP: its answer begins with "` + full + `…"`,
 	} {
 		if got := notHTTP(sent, "SERVER"); got != want {
-			t.Errorf("%q: %s, want %s", sent, got, want)
+			t.Errorf("notHTTP %q: %s, want %s", sent, got, want)
 		}
 	}
 	for line, want := range map[string]string{
@@ -236,7 +236,7 @@ func TestWhatBeginningsMean(t *testing.T) {
 		"X A: a\tb ~":  `a header of the response has an invalid name: "X A"`,
 	} {
 		if got := badHeader(line); got != want {
-			t.Errorf("%q: %s, want %s", line, got, want)
+			t.Errorf("badHeader %q: %s, want %s", line, got, want)
 		}
 	}
 }

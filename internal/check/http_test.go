@@ -209,7 +209,7 @@ func TestRedirectBack(t *testing.T) {
 	want := "/[k] [Bearer x] false false,/a[k] [Bearer x] true false,/b[] [] false true,/c[] [] true true,/d[] [] " +
 		"false true"
 	if got := strings.Join(seen, ","); got != want {
-		t.Errorf("got  %s\nwant %s", got, want)
+		t.Errorf("headers of the requests:\ngot  %s\nwant %s", got, want)
 	}
 }
 

@@ -131,7 +131,7 @@ func TestHostsOfChecks(t *testing.T) {
 			got = bad.Messages()["host"][0]
 		}
 		if got != want {
-			t.Errorf("%.70q: %.70q, want %.70q", host, got, want)
+			t.Errorf("host %.70q: %.70q, want %.70q", host, got, want)
 		}
 	}
 	for address, why := range map[string]string{
@@ -145,7 +145,7 @@ func TestHostsOfChecks(t *testing.T) {
 		for _, field := range []string{"host", "url"} {
 			got, want := strings.Join(bad.Messages()[field], " "), "The "+field+" may not be at "+address+": "+why+"."
 			if got != want {
-				t.Errorf("%q, want %q", got, want)
+				t.Errorf("problem of the %s: %q, want %q", field, got, want)
 			}
 		}
 	}

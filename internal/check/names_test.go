@@ -128,7 +128,7 @@ func TestHello(t *testing.T) {
 			expectGood(t,
 				Run(t.Context(), n, probe(t, "smtp", fields(t, "host", "127.0.0.1", "port", port)), testTimeout))
 			if got := <-greetings; got != want {
-				t.Errorf("%q: %q", name, got)
+				t.Errorf("greeting as %q: %q", name, got)
 			}
 		}
 	}

@@ -150,7 +150,7 @@ func TestTimesOfRuns(t *testing.T) {
 			return Outcome{Answered: c[1], Warning: "w"}
 		})
 		if o.Answered != (c[0] || c[1]) || o.Warning != "w" || o.Phases.DNS != time.Minute {
-			t.Errorf("%v: %+v", c, o)
+			t.Errorf("answered %v: %+v", c, o)
 		}
 	}
 }

@@ -334,7 +334,7 @@ func TestLoss(t *testing.T) {
 		s := &probing.Statistics{PacketsSent: c.sent, PacketsRecv: c.received, AvgRtt: time.Millisecond}
 		o := p.judge(r, s, netip.MustParseAddr(p.Host))
 		if o.Failure != c.failure || o.Answered != (c.received > 0) {
-			t.Errorf("%+v: %+v", c, o)
+			t.Errorf("judge %+v: %+v", c, o)
 		}
 	}
 }

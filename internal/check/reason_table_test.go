@@ -193,7 +193,7 @@ func TestReasonsOfSOCKS(t *testing.T) {
 		x509.UnknownAuthorityError{}: "the proxy: the certificate is not signed by a trusted authority",
 	} {
 		if got := socks.fail(err).Failure; got != want {
-			t.Errorf("%#v: %q, want %q", err, got, want)
+			t.Errorf("failure of the proxy by %#v: %q, want %q", err, got, want)
 		}
 	}
 	if got := socks.fail(context.Canceled).Failure; got != "the check was interrupted" || socks.address != address {
@@ -311,7 +311,7 @@ func TestTextsOfTargets(t *testing.T) {
 		full: full, full + "x": full + "…", " a \n\tb\x00c ": "a b c", "a\xffb": "a?b", "": "", "a\u202eb": "a b",
 	} {
 		if got := shorten(text); got != want {
-			t.Errorf("%.20q: %.20q", text, got)
+			t.Errorf("shorten %.20q: %.20q", text, got)
 		}
 	}
 	for d, want := range map[time.Duration]string{
@@ -319,7 +319,7 @@ func TestTextsOfTargets(t *testing.T) {
 		time.Millisecond: "0.001 s",
 	} {
 		if got := seconds(d); got != want {
-			t.Errorf("%v: %q", d, got)
+			t.Errorf("seconds of %v: %q", d, got)
 		}
 	}
 	for n, want := range map[int]string{1: "a", 3: "a, a, a", 4: "a, a, a and 1 more"} {

@@ -249,7 +249,7 @@ func TestReasonsHideSecrets(t *testing.T) {
 			fields(t, "url", "http://"+address+"/", "oauth2_token_url", tokens.URL, "oauth2_client_id", "c",
 				"oauth2_client_secret", "s"))
 		if o.Failure == "" || strings.Contains(o.Failure+o.Body, "of-this-run-only") {
-			t.Errorf("%+v", o)
+			t.Errorf("outcome: %+v", o)
 		}
 	}
 }

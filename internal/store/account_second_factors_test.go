@@ -169,7 +169,7 @@ func TestPasswordChangedDuringSignIn(t *testing.T) {
 			w.Fatal(err)
 		}
 		if got, err := w.SignInWithPassword(w.ctx, checked, store.Browser{}); !errors.Is(err, kernel.ErrNotFound) {
-			w.Errorf("%+v, %v", got, err)
+			w.Errorf("sign-in after the change of the password: %+v, %v", got, err)
 		}
 	})
 }

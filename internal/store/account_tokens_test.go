@@ -112,7 +112,7 @@ func TestFirstTokenAndBootstrap(t *testing.T) {
 		const chosen = "correct-horse-battery-staple-0123456789"
 		for range 2 {
 			if done, err := s.Bootstrap(t.Context(), chosen); err != nil || !done.Active || len(done.Revoked) > 0 {
-				t.Fatal(done, err)
+				t.Fatalf("bootstrap: %+v, %v", done, err)
 			}
 		}
 		token := must(s.Authenticate(t.Context(), chosen))(t)
@@ -124,7 +124,7 @@ func TestFirstTokenAndBootstrap(t *testing.T) {
 			t.Fatal(err)
 		}
 		if done, err := s.Bootstrap(t.Context(), chosen); err != nil || done.Active {
-			t.Fatal(done, err)
+			t.Fatalf("bootstrap with a revoked token: %+v, %v", done, err)
 		}
 		if _, err := s.Authenticate(t.Context(), chosen); !errors.Is(err, kernel.ErrUnauthenticated) {
 			t.Errorf("a revoked bootstrap token came back to life: %v", err)

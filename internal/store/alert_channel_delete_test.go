@@ -49,7 +49,7 @@ func TestHistoryOfDeletedChannels(t *testing.T) {
 		var lines []string
 		for _, n := range d.Notices {
 			if !n.Deleted || n.ChannelType != phone.Type || n.ChannelName != "Phone" {
-				t.Errorf("%+v", n)
+				t.Errorf("notice of a deleted channel: %+v", n)
 			}
 			lines = append(lines, string(n.Kind)+" "+map[bool]string{true: "sent", false: n.Reason}[!n.SentAt.IsZero()])
 		}
@@ -72,7 +72,7 @@ func TestLinksOfDeletedChannels(t *testing.T) {
 			w.ok(w.SaveMessageResult(w.ctx, store.MessageResult{ClaimedMessage: m, Outcome: taken}))
 		})
 		if h := must(w.AlertThread(w.ctx, key))(w); len(h.Alerts) != 1 || h.ChannelName != "Phone" {
-			t.Fatalf("%+v", h)
+			t.Fatalf("thread of a message: %+v", h)
 		}
 		w.ok(w.AlertRules().Delete(w.ctx, w.ws, "", r.ID, kernel.Precondition{}))
 		w.ok(w.AlertChannels().Delete(w.ctx, w.ws, "", phone.ID, kernel.Precondition{}))

@@ -53,7 +53,7 @@ func TestUsesOfChannels(t *testing.T) {
 		w.SetSMS(store.SMSOptions{Channel: phone.ID})
 		want := "subscribers' SMS, the rule Direct, the rule Step, the rule Quiet, on call for Team, fallback of Boss"
 		if got := uses(phone); got != want {
-			t.Errorf("got  %s\nwant %s", got, want)
+			t.Errorf("uses of the channel:\ngot  %s\nwant %s", got, want)
 		}
 		if got := uses(other); got != "the rule Step, the rule Quiet" {
 			t.Errorf("the other channel: %s", got)

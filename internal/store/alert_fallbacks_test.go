@@ -221,7 +221,7 @@ func TestEndedSilenceStaysEnded(t *testing.T) {
 		var bad *kernel.ValidationError
 		if !errors.As(err, &bad) || len(bad.Messages()["ends_at"]) != 1 ||
 			bad.Messages()["ends_at"][0] != "The silence has ended. Create another one." {
-			t.Errorf("%v", err)
+			t.Errorf("change of an ended silence: %v", err)
 		}
 		if v = must(w.Silences().Get(w.ctx, w.ws, "", v.ID))(w); v.EndsAt.After(w.clock.now()) {
 			t.Errorf("it ends at %s", v.EndsAt)

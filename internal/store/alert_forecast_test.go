@@ -348,7 +348,7 @@ func TestForecastNamesFallbacks(t *testing.T) {
 			"last []", fmt.Sprintf("phone [{%s mail} {%s chat}]", mail.ID, chat.ID),
 		}
 		if !slices.Equal(got, want) {
-			w.Errorf("%q, want %q", got, want)
+			w.Errorf("fallbacks: %q, want %q", got, want)
 		}
 	})
 }

@@ -55,7 +55,7 @@ func TestResultsOfMessages(t *testing.T) {
 				claimed := w.claimMessages()
 				if len(claimed) != 1 || !claimed[0].Since.Equal(w.clock.now()) ||
 					!claimed[0].LeaseUntil.Equal(w.clock.now().Add(alert.LeaseDuration)) {
-					w.Fatalf("%+v", claimed)
+					w.Fatalf("claimed messages: %+v", claimed)
 				}
 				w.clock.move(c.after)
 				w.ok(w.SaveMessageResult(w.ctx, store.MessageResult{
@@ -289,7 +289,7 @@ func TestFiltersOfDeliveries(t *testing.T) {
 			for _, d := range found {
 				got = append(got, names[d.SubscriberID])
 				if d.Title != "acme" || d.Target == "" {
-					w.Errorf("%+v", d)
+					w.Errorf("delivery: %+v", d)
 				}
 			}
 			slices.Sort(got)

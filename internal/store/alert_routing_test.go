@@ -239,7 +239,7 @@ func TestListsOfAlerts(t *testing.T) {
 		} {
 			found, total, err := w.Alerts(w.ctx, w.ws, c.filter, firstHundred)
 			if got := alertNames(found); err != nil || got != c.want || total != len(strings.Fields(c.want)) {
-				w.Errorf("%+v: %s (%d), %v, want %s", c.filter, got, total, err, c.want)
+				w.Errorf("alerts with %+v: %s (%d), %v, want %s", c.filter, got, total, err, c.want)
 			}
 			for limit := 1; limit <= 9; limit++ {
 				lasting, ended := w.readAlerts(c.filter, limit)
@@ -302,7 +302,7 @@ func (w *world) readAlerts(filter store.AlertFilter, limit int) (lasting, ended 
 		l := must(w.AlertList(w.ctx, w.ws, filter, cursor, limit))(w)
 		if l.Counts != (store.AlertCounts{Open: 2, Acknowledged: 2}) || len(l.Ended) > limit ||
 			len(l.Lasting) > limit {
-			w.Errorf("%+v: %+v", filter, l)
+			w.Errorf("AlertList with %+v: %+v", filter, l)
 		}
 		if !first && len(l.Ended)+len(l.Lasting) == 0 {
 			w.Errorf("%+v: an empty part with the limit %d", filter, limit)

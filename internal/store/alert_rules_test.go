@@ -31,7 +31,7 @@ func TestTargetOfQuietHours(t *testing.T) {
 		r.QuietHours.Target = to(night)
 		made := must(w.AlertRules().Create(w.ctx, w.ws, "", resource.AlertRule.From(r)))(w)
 		if !strings.HasSuffix(made.Summary, "from 22:00 to 07:00 (UTC), notify night instead.") {
-			t.Error(made.Summary)
+			t.Errorf("summary: %q", made.Summary)
 		}
 		w.refused(w.AlertChannels().Delete(w.ctx, w.ws, "", night.ID, kernel.Precondition{}), "id")
 		must(w.AlertChannels().Get(w.ctx, w.ws, "", night.ID))(w)
@@ -76,7 +76,7 @@ func TestOverridesOfFormerParticipants(t *testing.T) {
 		w.refused(change(func(o *alert.OnCall) { o.Overrides = []alert.Override{past} }), "overrides")
 		got := must(w.OnCallSchedules().Get(w.ctx, w.ws, "", o.ID))(w)
 		if len(got.Overrides) != 1 || got.Overrides[0].Participant != "Bob" || len(got.Participants) != 1 {
-			t.Errorf("%+v", got)
+			t.Errorf("schedule without its former participant: %+v", got)
 		}
 	})
 }

@@ -93,7 +93,7 @@ func TestSilenceOfAnotherWorkspace(t *testing.T) {
 		w.goDown(job)
 		lines := w.notified(10*time.Second, taken)
 		if len(lines) != 1 || !strings.Contains(lines[0], "phone: Nightly backup is down") {
-			t.Errorf("%q", lines)
+			t.Errorf("messages: %q", lines)
 		}
 	})
 }

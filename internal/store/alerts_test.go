@@ -139,19 +139,19 @@ func TestAlertOfOutage(t *testing.T) {
 		w.expect("nothing more", w.notified(time.Minute, taken))
 		all, total, err := w.Alerts(w.ctx, w.ws, store.AlertFilter{State: alert.Open}, firstHundred)
 		if err != nil || total != 1 || all[0].MonitorID != job.ID || all[0].Severity != kernel.ImpactCritical {
-			t.Fatalf("%+v, %v", all, err)
+			t.Fatalf("open alerts: %+v, %v", all, err)
 		}
 		d := must(w.Alert(w.ctx, w.ws, all[0].ID))(w)
 		if len(d.Notices) != 1 || d.Notices[0].SentAt.IsZero() || d.Notices[0].ChannelName != "phone" ||
 			d.Notices[0].RuleName != "rule" || len(d.Plans) != 0 {
-			t.Errorf("%+v", d)
+			t.Errorf("open alert: %+v", d)
 		}
 		w.pinged(job)
 		w.expect("up", w.notified(5*time.Second, taken), "> phone: Nightly backup is up again after 1 minute 5 seconds")
 		w.expect("nothing more", w.notified(time.Minute, taken))
 		all, _, err = w.Alerts(w.ctx, w.ws, store.AlertFilter{State: alert.Resolved}, firstHundred)
 		if err != nil || len(all) != 1 || all[0].Title() != "Nightly backup is down" {
-			t.Errorf("%+v, %v", all, err)
+			t.Errorf("resolved alerts: %+v, %v", all, err)
 		}
 		var sent []string
 		for _, m := range must(w.ChannelMessages(w.ctx, w.ws, "phone", 10))(w) {
@@ -219,7 +219,7 @@ func TestRuleWaits(t *testing.T) {
 		w.ok(err)
 		a := must(w.AcknowledgeAlert(w.ctx, w.ws, all[0].ID))(w)
 		if a.State() != alert.Acknowledged || a.AcknowledgedBy != w.ws.Name {
-			t.Errorf("%+v", a)
+			t.Errorf("acknowledged alert: %+v", a)
 		}
 		lines := w.notified(time.Hour, taken)
 		if len(lines) != 2 || !strings.Contains(lines[0], "Acknowledged by ") ||
@@ -285,7 +285,7 @@ func TestHoldsAreRecorded(t *testing.T) {
 		}
 		l, err := w.AlertList(w.ctx, w.ws, store.AlertFilter{}, store.AlertCursor{}, 10)
 		if err != nil || len(l.Lasting) != 0 || len(l.Ended) != 1 || l.Counts != (store.AlertCounts{}) {
-			t.Errorf("%+v, %v", l, err)
+			t.Errorf("list after the end: %+v, %v", l, err)
 		}
 	})
 }
@@ -358,11 +358,11 @@ func TestFailedTestIsShown(t *testing.T) {
 		h := must(w.AlertChannels().Get(w.ctx, w.ws, "", phone.ID))(w).Health
 		if !h.TestFailed() || h.Reason != "It answered 500." || !h.AttemptedAt.Equal(w.clock.now()) ||
 			!h.FailingSince.IsZero() || h.Failures != 0 {
-			w.Errorf("%+v", h)
+			w.Errorf("health after the failed test: %+v", h)
 		}
 		w.goDown(w.quick("Nightly backup", w.component, ""))
 		if lines := w.notified(10*time.Second, taken); len(lines) != 1 {
-			w.Errorf("%q", lines)
+			w.Errorf("messages after the failed test: %q", lines)
 		}
 		h = must(w.AlertChannels().Get(w.ctx, w.ws, "", phone.ID))(w).Health
 		if h.TestFailed() || h.Reason != "" || h.AcceptedAt.IsZero() {
@@ -447,17 +447,17 @@ func TestMessagesKnowTheirThread(t *testing.T) {
 		a, b := w.quick("Backup", w.component, ""), w.quick("Mail", w.component, "")
 		w.goDown(a, b)
 		if first := w.notified(10*time.Second, taken); len(first) != 1 {
-			t.Fatalf("%q", first)
+			t.Fatalf("first messages: %q", first)
 		}
 		w.pinged(a)
 		w.advanceAlerts()
 		w.clock.move(10 * time.Second)
 		claimed := w.claimMessages()
 		if len(claimed) != 1 || len(claimed[0].Items) != 1 || len(claimed[0].Thread.Alerts) != 2 {
-			t.Fatalf("%+v", claimed)
+			t.Fatalf("messages after the end of one alert: %+v", claimed)
 		}
 		if got := claimed[0].Current().Headline(); !claimed[0].Outdates() || got != "Mail is down, Backup is up again" {
-			t.Errorf("%q", got)
+			t.Errorf("headline: %q", got)
 		}
 	})
 }
@@ -510,7 +510,7 @@ func TestSilenceHoldsAlerts(t *testing.T) {
 		w.ok(err)
 		d := must(w.Alert(w.ctx, w.ws, all[0].ID))(w)
 		if len(d.Plans) != 1 || d.Plans[0].Held != alert.HeldBySilence || !d.Plans[0].DueAt.Equal(v.EndsAt) {
-			t.Errorf("%+v", d.Plans)
+			t.Errorf("plans of the silenced alert: %+v", d.Plans)
 		}
 		w.ok(w.Silences().Delete(w.ctx, w.ws, "", v.ID, kernel.Precondition{}))
 		lines := w.notified(10*time.Second, taken)
@@ -555,7 +555,7 @@ func TestChannelThatFails(t *testing.T) {
 		}
 		c := must(w.AlertChannels().Get(w.ctx, w.ws, "", "chat"))(w)
 		if c.Health.Failures != 2 || c.Health.Reason != "status 500" || c.Health.FailingSince.IsZero() {
-			t.Errorf("%+v", c.Health)
+			t.Errorf("health after two failures: %+v", c.Health)
 		}
 		lines = w.notified(10*time.Second, taken)
 		if len(lines) != 1 || !strings.HasPrefix(lines[0], "* chat: Nightly backup is down") {
@@ -563,7 +563,7 @@ func TestChannelThatFails(t *testing.T) {
 		}
 		c = must(w.AlertChannels().Get(w.ctx, w.ws, "", "chat"))(w)
 		if c.Health.Failures != 0 || c.Health.AcceptedAt.IsZero() {
-			t.Errorf("%+v", c.Health)
+			t.Errorf("health after a success: %+v", c.Health)
 		}
 	})
 }
@@ -645,7 +645,7 @@ func TestReplicaThatStopsWhileSending(t *testing.T) {
 			ClaimedMessage: first[0], Outcome: audience.SendOutcome{Result: audience.SendRejected},
 		}))
 		if c := must(w.AlertChannels().Get(w.ctx, w.ws, "", "phone"))(w); c.Health.Failures != 0 {
-			t.Errorf("%+v", c.Health)
+			t.Errorf("health after the result of a lost claim: %+v", c.Health)
 		}
 		w.ok(w.SaveMessageResult(w.ctx, store.MessageResult{ClaimedMessage: second[0], Outcome: taken}))
 		w.expect("nothing more", w.notified(time.Minute, taken))
@@ -881,7 +881,7 @@ func TestWeeklyTest(t *testing.T) {
 		w.ok(w.RecordWeeklyTest(w.ctx, due(1)[0].ID, failed))
 		c := must(w.AlertChannels().Get(w.ctx, w.ws, "", "chat"))(w)
 		if c.Health.Reason != failed.Reason || c.Health.AcceptedAt.IsZero() || c.Health.FailingSince.IsZero() {
-			t.Errorf("%+v", c.Health)
+			t.Errorf("health after a failed weekly test: %+v", c.Health)
 		}
 		w.expect("failed", w.notified(3*time.Second, taken), "* mail: chat does not accept alerts / It was not there.")
 		since := must(w.AlertChannels().Get(w.ctx, w.ws, "", "chat"))(w).Health.FailingSince

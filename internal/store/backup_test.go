@@ -142,7 +142,7 @@ func TestBackupToNowhere(t *testing.T) {
 	want := "the backup " + path + " cannot be written: " + syscall.ENOENT.Error()
 	err := store.Backup(w.ctx, w.dsn, path, nil)
 	if err == nil || err.Error() != want || !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("got %v, want %s", err, want)
+		t.Errorf("backup to a missing folder: %v, want %s", err, want)
 	}
 }
 

@@ -128,7 +128,7 @@ func BenchmarkHistoryOfPings(b *testing.B) {
 				began := time.Now()
 				list, _, err := s.Signals(b.Context(), ws, id, store.SignalFilter{}, 100)
 				if took = append(took, time.Since(began)); err != nil || len(list) != 100 {
-					b.Fatal(len(list), err)
+					b.Fatalf("%d signals, %v", len(list), err)
 				}
 			}
 			slices.Sort(took)

@@ -70,7 +70,7 @@ func TestCheckStatistics(t *testing.T) {
 			short[0].Unknown != 1 || short[1].Count != 2 ||
 			long[0].Count != 26 || long[0].Failures != 2 || long[0].Max != 111*time.Millisecond ||
 			long[1].Min != 112*time.Millisecond {
-			t.Fatalf("%+v\n%+v", short, long)
+			t.Fatalf("statistics in steps of 5 minutes and of an hour: %+v\n%+v", short, long)
 		}
 		if p50 := long[0].P50(); math.Abs(float64(p50-105*time.Millisecond)) > float64(3*time.Millisecond) {
 			t.Errorf("the median is %v", p50)
@@ -173,12 +173,12 @@ func TestLateFolding(t *testing.T) {
 			From: from, To: w.clock.now(), Step: 30 * time.Minute,
 		})
 		if err != nil || len(periods) != 6 {
-			t.Fatalf("%+v, %v", periods, err)
+			t.Fatalf("statistics: %+v, %v", periods, err)
 		}
 		for i, p := range periods {
 			if !p.StartsAt.Equal(from.Add(time.Duration(i)*30*time.Minute)) || p.Count != 1 || p.Slow != 1 ||
 				p.Max != 5*time.Second {
-				t.Errorf("%+v", p)
+				t.Errorf("period %d: %+v", i, p)
 			}
 		}
 		w.ok(w.DeleteMonitor(w.ctx, w.ws, m.ID, kernel.Precondition{}))
@@ -206,7 +206,7 @@ func TestInvalidCheckStatistics(t *testing.T) {
 			var bad *kernel.ValidationError
 			_, err := w.CheckStatistics(w.ctx, w.ws, m.ID, store.StatisticsRange{From: c.from, To: c.to, Step: c.step})
 			if !errors.As(err, &bad) || !bad.Has(c.field) {
-				t.Errorf("%+v: %v", c, err)
+				t.Errorf("statistics with %+v: %v", c, err)
 			}
 		}
 		_, err := w.CheckStatistics(w.ctx, w.ws, m.ID,

@@ -264,7 +264,7 @@ func TestRotateManySecrets(t *testing.T) {
 		found := must(w.CheckSecrets(w.ctx))(w)
 		if found.Owners != channels || found.Unreadable != 200 || found.Earlier != channels-200 ||
 			len(found.Named) != store.MaxNamedSecrets || found.Named[0] != "channel chn_000" {
-			t.Errorf("%+v", found)
+			t.Errorf("secrets with the new and the old key: %+v", found)
 		}
 		if n := must(w.RotateSecrets(w.ctx))(w); n != channels-200 {
 			t.Errorf("%d are sealed anew, want %d", n, channels-200)

@@ -94,7 +94,7 @@ var conditionTests = map[string]func(w *world){
 		m := w.now()
 		if m.State != monitor.MonitorUp || !m.LastPingAt.Equal(w.clock.now()) ||
 			!slices.Equal(m.Warned, []monitor.Condition{monitor.ConditionMinRuntime}) {
-			w.Errorf("%+v", m)
+			w.Errorf("monitor after a short run: %+v", m)
 		}
 		short(20 * time.Second)
 		const first = "min_runtime: A run succeeded after 10 seconds, in less than 1 minute."
@@ -119,15 +119,15 @@ var conditionTests = map[string]func(w *world){
 		w.send(success(aRun))
 		m := w.now()
 		if m.State != monitor.MonitorDown || !m.LastPingAt.Equal(before) {
-			w.Errorf("%+v", m)
+			w.Errorf("monitor after a short run: %+v", m)
 		}
 		if text := w.incident().Updates[0].Message; text != "A run of the job ended too early, in less than 1 minute." {
-			w.Error(text)
+			w.Errorf("message of the incident: %q", text)
 		}
 		notes, _, err := w.IncidentNotes(w.ctx, w.ws, w.incident().ID, firstHundred)
 		w.ok(err)
 		if len(notes) != 1 || notes[0].Output != "A run succeeded after 10 seconds, in less than 1 minute." {
-			w.Errorf("%+v", notes)
+			w.Errorf("notes: %+v", notes)
 		}
 		w.send(start(aRun))
 		w.clock.move(10 * time.Second)
@@ -191,7 +191,7 @@ var conditionTests = map[string]func(w *world){
 		w.send(start(otherRun))
 		w.shows(kernel.StatusMajorOutage)
 		if text := w.incident().Updates[0].Message; text != "The job runs more often than expected." {
-			w.Error(text)
+			w.Errorf("message of the incident: %q", text)
 		}
 		w.send(start(otherRun)) // repeated
 		w.send(success(otherRun))
@@ -207,7 +207,7 @@ var conditionTests = map[string]func(w *world){
 		w.send(start(otherRun))
 		text := w.incident().Updates[0].Message
 		if text != "A run of the job began before the previous one had "+"ended." {
-			w.Error(text)
+			w.Errorf("message of the incident: %q", text)
 		}
 		w.send(success(aRun), success(otherRun))
 		w.shows(kernel.StatusMajorOutage)
@@ -336,7 +336,7 @@ var conditionTests = map[string]func(w *world){
 		w.warns("no_overlap: A run began 0 seconds after another one, which had not ended. (ended)",
 			"min_runtime: A run succeeded after 0 seconds, in less than 1 minute. (ended)")
 		if m := w.now(); len(m.Warned) != 0 {
-			w.Errorf("%v", m.Warned)
+			w.Errorf("conditions of the monitor that hold: %v", m.Warned)
 		}
 	},
 	"the last hundred warnings are kept, for ninety days": func(w *world) {
@@ -347,7 +347,7 @@ var conditionTests = map[string]func(w *world){
 			w.send(success(""))
 		}
 		if got := w.value(`SELECT count(*), min(number), max(number) FROM warnings`); got != "100|6|105" {
-			w.Error(got)
+			w.Errorf("warnings that are kept: %q", got)
 		}
 		w.clock.move(monitor.WarningRetention)
 		w.ok(w.Prune(w.ctx))

@@ -299,7 +299,7 @@ func (w *world) consistent() {
 	w.Helper()
 	if find := w.contradictionsIn(); find != "" {
 		for _, row := range w.rows(find) {
-			w.Error(row)
+			w.Errorf("contradiction: %s", row)
 		}
 	}
 	var shown []statuspage.Component // of all pages

@@ -302,7 +302,7 @@ func TestNewestOfAComponent(t *testing.T) {
 		// p.Components shows that it is not there
 		for _, at := range [][2]string{{"other", b.ID}, {"acme", "comp_nothing"}} {
 			if p := must(w.LoadNewest(w.ctx, at[0], at[1]))(w); len(p.Incidents)+len(p.Maintenances) != 0 {
-				w.Errorf("%v: %+v", at, p)
+				w.Errorf("newest of a component at %v: %+v", at, p)
 			}
 		}
 		if _, err := w.LoadNewest(w.ctx, "nowhere", ""); !errors.Is(err, kernel.ErrNotFound) {
@@ -315,7 +315,7 @@ func TestNewestOfAComponent(t *testing.T) {
 		}
 		for _, at := range [][2]string{{"other", m}, {"acme", "mnt_nothing"}, {"nowhere", m}} {
 			if _, err := w.LoadMaintenance(w.ctx, at[0], at[1], 0); !errors.Is(err, kernel.ErrNotFound) {
-				w.Errorf("%v: %v", at, err)
+				w.Errorf("maintenance at %v: %v", at, err)
 			}
 		}
 	})

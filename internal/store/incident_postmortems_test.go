@@ -166,7 +166,7 @@ func TestSilentPostmortem(t *testing.T) {
 				p.Body, p.Published = "x", published
 				return nil
 			}, n == 0, kernel.Precondition{}); err != nil || p.Notified {
-				w.Errorf("%d: %+v, %v", n, p, err)
+				w.Errorf("change %d: %+v, %v", n, p, err)
 			}
 		}
 		if got := w.newEvents(); len(got) != 0 {

@@ -140,7 +140,7 @@ func TestCommandsDoNotMigrate(t *testing.T) {
 			t.Helper()
 			s, err := store.OpenBeside(t.Context(), dsn, store.Options{})
 			if err == nil || !strings.HasPrefix(err.Error(), want) {
-				t.Errorf("%v, want %q", err, want)
+				t.Errorf("OpenBeside: %v, want %q", err, want)
 				if err == nil {
 					s.Close()
 				}

@@ -36,7 +36,7 @@ func TestMonitorListIsFilteredAndSorted(t *testing.T) {
 			{store.MonitorQuery{Type: "http"}, nil},
 		} {
 			if got := w.monitorNames(c.q); !slices.Equal(got, c.want) {
-				w.Errorf("%+v: %q, want %q", c.q, got, c.want)
+				w.Errorf("monitors with %+v: %q, want %q", c.q, got, c.want)
 			}
 		}
 	})
@@ -221,7 +221,7 @@ func BenchmarkMonitorList(b *testing.B) {
 	for b.Loop() {
 		list, err := s.MonitorList(b.Context(), ws, store.MonitorQuery{}, store.Pagination{Page: 1, PerPage: 50})
 		if err != nil || len(list.Monitors) != 50 {
-			b.Fatal(len(list.Monitors), err)
+			b.Fatalf("%d monitors, %v", len(list.Monitors), err)
 		}
 	}
 }

@@ -247,7 +247,7 @@ func TestMonitorChangedBetweenLookupAndCheck(t *testing.T) {
 					return nil
 				})
 				if r := w.tick(); !done || r.Overdue != 0 {
-					w.Errorf("%+v", r)
+					w.Errorf("tick: %+v", r)
 				}
 				for _, m := range w.stored() {
 					if m.ConsecutiveFailures != 0 {

@@ -104,7 +104,7 @@ func TestMonthAndIncident(t *testing.T) {
 		must(w.CreatePage(w.ctx, w.ws, resource.Page.From(statuspage.Page{Name: "Other", Slug: "other"})))(w)
 		for _, at := range [][2]string{{"other", first.ID}, {"nowhere", first.ID}, {"acme", "nothing"}, {"acme", ""}} {
 			if _, err := w.LoadIncident(w.ctx, at[0], at[1], 0); !errors.Is(err, kernel.ErrNotFound) {
-				w.Errorf("%v: %v", at, err)
+				w.Errorf("incident at %v: %v", at, err)
 			}
 		}
 		if _, err := w.LoadMonth(w.ctx, "nowhere", 2026, time.March); !errors.Is(err, kernel.ErrNotFound) {

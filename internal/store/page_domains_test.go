@@ -296,7 +296,7 @@ func TestDisabledDomains(t *testing.T) {
 			}
 			p := must(w.Page(w.ctx, w.ws, "acme"))(t)
 			if p.Domain != someDomain || (p.DomainStatus == statuspage.DomainDisabled) == (p.Host != "") {
-				t.Errorf("%+v", p)
+				t.Errorf("%+v: page: %+v", c, p)
 			}
 		}
 	})
@@ -341,7 +341,7 @@ func TestVersion3IsMigrated(t *testing.T) {
 		got := w.checked(x, statuspage.DomainMissing)
 		if got.DomainStatus != statuspage.DomainFailing ||
 			!got.Claim.ReleaseAt().Equal(w.clock.now().Add(7*24*time.Hour)) {
-			t.Errorf("%+v", got)
+			t.Errorf("page after its first check: %+v", got)
 		}
 		w.clock.move(7 * 24 * time.Hour)
 		w.checked(x, statuspage.DomainMissing)

@@ -112,7 +112,7 @@ func TestLimitOfAMemberChanges(t *testing.T) {
 		} {
 			_, err := w.ChangeMember(w.ctx, admin, id, c.change)
 			if err := refused(err, c.field); !errors.Is(err, kernel.ErrNotFound) {
-				w.Errorf("%+v: %v", c.change, err)
+				w.Errorf("change to %+v: %v", c.change, err)
 			}
 		}
 		changed := must(w.ChangeMember(w.ctx, admin, id, account.MemberChange{

@@ -75,7 +75,7 @@ func (m *pingModel) pings(n int) {
 			true: store.PingRecorded, false: store.PingUnknown,
 		}[i < len(tokens)-1]
 		if result != want {
-			m.Fatalf("%v, want %v", result, want)
+			m.Fatalf("ping %d of the batch: %v, want %v", i, result, want)
 		}
 	}
 }
@@ -248,7 +248,7 @@ func TestNoHistoryOfPings(t *testing.T) {
 		for s, want := range map[*store.Store]int{off: 0, w.Store: 1} {
 			list, _, err := s.Signals(w.ctx, w.ws, w.monitor.ID, store.SignalFilter{}, 9)
 			if err != nil || len(list) != want {
-				w.Errorf("%v, %v, want %d", list, err, want)
+				w.Errorf("signals of a store that keeps pings or not: %v, %v, want %d", list, err, want)
 			}
 		}
 		for more := true; more; {
@@ -281,7 +281,7 @@ func TestCorruptHistoryOfPings(t *testing.T) {
 		w.run(`UPDATE ping_chunks SET data = $1`, []byte{9})
 		list, _, err := w.Signals(w.ctx, w.ws, w.monitor.ID, store.SignalFilter{}, 100)
 		if err != nil || len(list) != 0 {
-			w.Errorf("%v, %v", list, err)
+			w.Errorf("history with corrupt chunks: %v, %v", list, err)
 		}
 	})
 }

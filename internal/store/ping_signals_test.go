@@ -67,7 +67,7 @@ var signalTests = map[string]func(w *world){
 		s := w.signals()[0]
 		if s.Kind != monitor.SignalFail || *s.ExitCode != 3 || string(s.Output) != string(output) ||
 			s.OutputSize != len(output) || s.Duration != nil {
-			w.Errorf("%+v", s)
+			w.Errorf("the failure: %+v", s)
 		}
 		w.clock.move(2 * time.Minute)
 		w.send(signalOf(monitor.SignalSuccess, ""))
@@ -118,7 +118,7 @@ var signalTests = map[string]func(w *world){
 		m := w.now()
 		if !m.NextCheckAt.Equal(before.NextCheckAt) || !m.LastPingAt.Equal(before.LastPingAt) ||
 			m.State != monitor.MonitorUp {
-			w.Errorf("%+v", m)
+			w.Errorf("monitor after start and log: %+v", m)
 		}
 	},
 	"an end is paired with its start": func(w *world) {
@@ -140,7 +140,7 @@ var signalTests = map[string]func(w *world){
 			}
 		}
 		if want := []string{"success 4s", "success none", "fail 4s", "success 3s"}; !slices.Equal(got, want) {
-			w.Errorf("%v, want %v", got, want)
+			w.Errorf("signals with their durations: %v, want %v", got, want)
 		}
 		w.pass(10 * time.Minute)
 		if w.incidents()[0].Updates[0].System.Kind != statuspage.SystemMessageSilent {
@@ -162,7 +162,7 @@ var signalTests = map[string]func(w *world){
 			w.Errorf("after its limit: %+v", m)
 		}
 		if text := w.incident().Updates[0].Message; text != "A run of the job did not end within 2 minutes." {
-			w.Error(text)
+			w.Errorf("message of the incident: %q", text)
 		}
 		w.clock.move(time.Minute)
 		w.send(signalOf(monitor.SignalSuccess, ""))
@@ -179,7 +179,7 @@ var signalTests = map[string]func(w *world){
 		w.send(signalOf(monitor.SignalStart, ""))
 		w.pinged()
 		if m := w.now(); !m.RunDueAt.IsZero() {
-			w.Errorf("%+v", m)
+			w.Errorf("monitor after the ping: %+v", m)
 		}
 		w.pass(4 * time.Minute)
 		w.shows(kernel.StatusOperational)
@@ -196,7 +196,7 @@ var signalTests = map[string]func(w *world){
 		w.pass(4*time.Minute + 30*time.Second)
 		w.shows(kernel.StatusOperational)
 		if m := w.now(); !m.RunDueAt.IsZero() {
-			w.Errorf("%+v", m)
+			w.Errorf("monitor after the gap: %+v", m)
 		}
 	},
 	"planned maintenance suppresses failures": func(w *world) {
@@ -207,7 +207,7 @@ var signalTests = map[string]func(w *world){
 		w.send(signalOf(monitor.SignalFail, ""), signalOf(monitor.SignalStart, ""))
 		w.pass(20 * time.Minute)
 		if m := w.now(); m.State != monitor.MonitorUp || !m.RunDueAt.IsZero() || len(w.signals()) != 2 {
-			w.Errorf("%+v", m)
+			w.Errorf("monitor in maintenance: %+v", m)
 		}
 	},
 	"the order within a transaction counts": func(w *world) {
@@ -227,11 +227,11 @@ var signalTests = map[string]func(w *world){
 		w.send(slices.Repeat([]store.NewSignal{signalOf(monitor.SignalLog, "")}, 100)...)
 		w.pass(3 * time.Minute)
 		if m := w.now(); m.State != monitor.MonitorDown || !m.RunDueAt.IsZero() {
-			w.Errorf("%+v", m)
+			w.Errorf("monitor after the limit of the run: %+v", m)
 		}
 		w.send(signalOf(monitor.SignalLog, ""))
 		if got := w.value(`SELECT count(*), min(number) FROM signals`); got != "1000|103" {
-			w.Error(got)
+			w.Errorf("number of signals and the first one: %q", got)
 		}
 	},
 	"the last thousand are kept, for ninety days, and the starts of the last thousand runs until they end": func(
@@ -255,7 +255,7 @@ var signalTests = map[string]func(w *world){
 		}
 		const kept = `SELECT kind, count(*), min(number), max(number) FROM signals GROUP BY kind ORDER BY kind`
 		if got := w.rows(kept); !slices.Equal(got, []string{"log|1000|1201|2200", "start|1000|101|1100"}) {
-			w.Error(got)
+			w.Errorf("signals that are kept: %q", got)
 		}
 		w.clock.move(monitor.SignalRetention)
 		w.ok(w.Prune(w.ctx))
@@ -277,7 +277,7 @@ var signalTests = map[string]func(w *world){
 			store.PingRecorded, store.PingUnknown, store.PingUnknown, store.PingUnknown,
 		}
 		if !slices.Equal(got, want) {
-			w.Errorf("%v, want %v", got, want)
+			w.Errorf("results: %v, want %v", got, want)
 		}
 	},
 }
@@ -311,7 +311,7 @@ func TestSignalPages(t *testing.T) {
 			f.Before = next
 		}
 		if want := "9 7 5 3 1"; strings.Join(got, " ") != want {
-			w.Errorf("%v, want %s", got, want)
+			w.Errorf("signals in pages of two: %v, want %s", got, want)
 		}
 	})
 }

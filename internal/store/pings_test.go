@@ -221,14 +221,14 @@ func TestOldPingKeyIsValidForADay(t *testing.T) {
 			w.Helper()
 			got := w.ping(monitor.SlugAddress(first, w.monitor.Slug), monitor.SlugAddress(second, w.monitor.Slug))
 			if !slices.Equal(got, want) {
-				w.Errorf("%v, want %v", got, want)
+				w.Errorf("pings by the old and the new key: %v, want %v", got, want)
 			}
 		}
 		w.clock.move(store.PingTokenOverlap - time.Millisecond)
 		reach(store.PingRecorded, store.PingRecorded)
 		k := must(w.PingKey(w.ctx, w.ws, "acme"))(w)
 		if k.Key != second || !k.PreviousUntil.Equal(w.clock.now().Add(time.Millisecond)) {
-			w.Errorf("%+v", k)
+			w.Errorf("ping key: %+v", k)
 		}
 		w.clock.move(time.Millisecond)
 		reach(store.PingUnknown, store.PingRecorded)

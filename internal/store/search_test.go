@@ -51,14 +51,14 @@ func TestSearch(t *testing.T) {
 				kinds[3] = append(kinds[3], i.Title)
 			}
 			if f.Empty() != (want == "") {
-				w.Errorf("%q: %+v", text, f)
+				w.Errorf("search for %q, empty: %t: %+v", text, f.Empty(), f)
 			}
 			var got []string
 			for _, names := range kinds {
 				got = append(got, strings.Join(names, ", "))
 			}
 			if got := strings.Join(got, "; "); got != want && want != "" {
-				w.Errorf("%q:\ngot  %s\nwant %s", text, got, want)
+				w.Errorf("search for %q:\ngot  %s\nwant %s", text, got, want)
 			}
 		}
 		f := must(w.Search(w.ctx, w.ws, w.page.Name))(w)

@@ -134,7 +134,7 @@ func TestSignUpsAreKept(t *testing.T) {
 			return nil
 		})
 		if _, err := w.ProcessSignUps(w.ctx); !errors.Is(err, broken) {
-			t.Fatalf("%v", err)
+			t.Fatalf("sign-ups while no delivery can be saved: %v", err)
 		}
 		w.SetFault(nil)
 		stores := []*store.Store{w.Store}
@@ -160,7 +160,7 @@ func TestSignUpsAreKept(t *testing.T) {
 				FROM sign_ups)`),
 			[]string{fmt.Sprintf("%d|%d|0", count-1, count-1)}
 		if !slices.Equal(got, want) {
-			t.Errorf("%q, want %q", got, want)
+			t.Errorf("subscribers, deliveries and sign-ups: %q, want %q", got, want)
 		}
 	})
 }
@@ -184,10 +184,10 @@ func TestSignUpAfterDeletion(t *testing.T) {
 		}
 		got := w.rows(`SELECT target, component_id FROM subscribers JOIN subscriber_components ON subscriber_id = id`)
 		if !slices.Equal(got, []string{"both@example.com|" + w.component.ID}) {
-			t.Errorf("%q", got)
+			t.Errorf("subscribers and their components: %q", got)
 		}
 		if got := w.rows(`SELECT target FROM subscribers`); !slices.Equal(got, []string{"both@example.com"}) {
-			t.Errorf("%q", got)
+			t.Errorf("subscribers: %q", got)
 		}
 	})
 }
@@ -201,7 +201,7 @@ func TestVisitorsWebhook(t *testing.T) {
 		}
 		operators := must(w.CreateSubscriber(w.ctx, w.ws, "acme", hook("https://operator.example.com/"), nil))(w)
 		if operators.ConfirmedAt.IsZero() || operators.AddedBy() != "operator" {
-			w.Errorf("%+v", operators)
+			w.Errorf("webhook that an operator added: %+v", operators)
 		}
 		const target = "https://visitor.example.com/"
 		for range 2 {
@@ -220,7 +220,7 @@ func TestVisitorsWebhook(t *testing.T) {
 			store.Pagination{Page: 1, PerPage: 10})
 		w.ok(err)
 		if len(list) != 1 || list[0].AddedBy() != "visitor" || list[0].Secret == "" {
-			w.Fatalf("%+v", list)
+			w.Fatalf("webhook that a visitor added: %+v", list)
 		}
 		must(w.ConfirmSubscription(w.ctx, "acme", list[0].Key))(w)
 		w.clock.move(audience.RepeatMailInterval)

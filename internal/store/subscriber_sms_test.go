@@ -89,7 +89,7 @@ func TestSMSGatewayIsFound(t *testing.T) {
 		g := must(w.SMSGateway(w.ctx))(w)
 		if g.Problem != "" || g.Channel.ID != s.ch.ID || string(g.Channel.Secrets["secret"]) != `"k3y"` ||
 			!s.offered() {
-			t.Errorf("%+v", g)
+			t.Errorf("gateway: %+v", g)
 		}
 		w.SetSMS(store.SMSOptions{Channel: s.ch.ID})
 		if s.problem() != "" {
@@ -232,7 +232,7 @@ func (s *smsWorld) refusesSMS(err error, says string) {
 	var bad *kernel.ValidationError
 	if !errors.As(err, &bad) || len(bad.Messages()["channel"]) != 1 ||
 		!strings.Contains(bad.Messages()["channel"][0], says) {
-		s.Errorf("%v, want %q", err, says)
+		s.Errorf("problem of the channel: %v, want %q", err, says)
 	}
 }
 
@@ -381,7 +381,7 @@ func TestSMSStopUnsubscribes(t *testing.T) {
 		claimed, _, _, err := w.ClaimDeliveries(w.ctx, store.ClaimOptions{Channel: audience.ChannelSMS, Limit: 10})
 		w.ok(err)
 		if len(claimed) != 1 {
-			t.Fatalf("%v", claimed)
+			t.Fatalf("claimed deliveries: %v", claimed)
 		}
 		w.ok(w.SaveDeliveryResults(w.ctx, []store.DeliveryResult{
 			{ClaimedDelivery: claimed[0], Outcome: audience.SendOutcome{Result: audience.SendGone, Reason: "STOP."}},
@@ -396,13 +396,13 @@ func TestSMSStopUnsubscribes(t *testing.T) {
 			CSV: "target,channel\n" + phone + ",sms\n+4915112345679,sms\n", Consent: "a form", Confirmed: true,
 		}))(w)
 		if report.Lines[0].Result != audience.ImportUnsubscribed || report.Lines[1].Result != audience.ImportAdded {
-			t.Errorf("%+v", report.Lines)
+			t.Errorf("import after the unsubscription: %+v", report.Lines)
 		}
 		again := must(w.ImportSubscribers(w.ctx, w.ws, "acme", audience.SubscriberImport{
 			CSV: "target,channel\n+4915112345679,sms\n", Consent: "a form", DryRun: true,
 		}))(w)
 		if again.Lines[0].Result != audience.ImportSubscribed {
-			t.Errorf("%+v", again.Lines)
+			t.Errorf("import of a subscriber: %+v", again.Lines)
 		}
 		w.SetSMS(store.SMSOptions{})
 		without := must(w.ImportSubscribers(w.ctx, w.ws, "acme", audience.SubscriberImport{
@@ -411,7 +411,7 @@ func TestSMSStopUnsubscribes(t *testing.T) {
 		if without.Lines[0].Result != audience.ImportInvalid ||
 			!strings.Contains(without.Lines[0].Reason, "ALLSWELL_SMS_CHANNEL") ||
 			without.Lines[1].Result != audience.ImportAdded {
-			t.Errorf("%+v", without.Lines)
+			t.Errorf("import without a gateway: %+v", without.Lines)
 		}
 	})
 }
@@ -442,10 +442,10 @@ func TestExpiredDeliveriesSayWhy(t *testing.T) {
 		claim()
 		got := w.only(`SELECT state || ': ' || reason FROM deliveries`)
 		if got != "expired: It could not be delivered within 24 hours. The daily limit of SMS is reached." {
-			t.Error(got)
+			t.Errorf("delivery: %q", got)
 		}
 		if got := must(w.Subscriber(w.ctx, w.ws, "acme", sub.ID))(w); got.Rejections != 0 || !got.Active() {
-			t.Errorf("%+v", got)
+			t.Errorf("subscriber after an expired delivery: %+v", got)
 		}
 	})
 }

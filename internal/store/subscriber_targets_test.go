@@ -45,12 +45,12 @@ func TestChatTargetsAreSealed(t *testing.T) {
 			t.Error("the URL of a visitor's room is stored in clear text")
 		}
 		if a.Address != "" || a.Target != "https://hooks.slack.com/…same" {
-			t.Errorf("%+v", a)
+			t.Errorf("subscriber whose target is sealed: %+v", a)
 		}
 		list, n, err := w.Subscribers(w.ctx, w.ws, "acme", store.SubscriberFilter{Target: a.Target},
 			store.Pagination{Page: 1, PerPage: 10})
 		if err != nil || n != 2 || list[0].Address != "" {
-			t.Errorf("%v %v", list, err)
+			t.Errorf("subscribers with the shown target: %v %v", list, err)
 		}
 		for _, f := range []store.SubscriberFilter{
 			{Target: roomA}, {Target: strings.Replace(roomA, "hooks", "HOOKS", 1)}, {Contains: roomA},
@@ -72,7 +72,7 @@ func TestChatTargetsAreSealed(t *testing.T) {
 		}
 		// Sealed anew with another key, they still can be read.
 		if n, err := w.RotateSecrets(w.ctx); err != nil {
-			t.Errorf("%d, %v", n, err)
+			t.Errorf("sealed anew: %d, %v", n, err)
 		}
 	})
 }
@@ -108,7 +108,7 @@ func TestChatSignUpAgain(t *testing.T) {
 		}
 		try.Code = again.Code
 		if sub, err := w.ConfirmWithCode(w.ctx, try); err != nil || sub.ConfirmedAt.IsZero() {
-			t.Errorf("%+v, %v", sub, err)
+			t.Errorf("confirmation with the new code: %+v, %v", sub, err)
 		}
 		try.Target = roomB
 		if _, err := w.ConfirmWithCode(w.ctx, try); !errors.As(err, &bad) {
@@ -140,13 +140,13 @@ func TestImportChats(t *testing.T) {
 			}
 		}
 		if got := strings.Join(results, " "); got != "added added subscribed invalid added invalid invalid" {
-			t.Errorf("%s", got)
+			t.Errorf("results of the import: %s", got)
 		}
 		again := must(w.ImportSubscribers(w.ctx, w.ws, "acme", audience.SubscriberImport{
 			CSV: list, Consent: "a form", DryRun: true,
 		}))(w)
 		if again.Count(audience.ImportAdded) != 0 || again.Count(audience.ImportSubscribed) != 4 {
-			t.Errorf("%+v", again.Lines)
+			t.Errorf("import of subscribers: %+v", again.Lines)
 		}
 		a, _, err := w.Subscribers(w.ctx, w.ws, "acme", store.SubscriberFilter{Channel: audience.ChannelSlack},
 			store.Pagination{Page: 1, PerPage: 10})
@@ -156,7 +156,7 @@ func TestImportChats(t *testing.T) {
 			CSV: list, Consent: "a form", DryRun: true,
 		}))(w)
 		if again.Count(audience.ImportUnsubscribed) != 1 {
-			t.Errorf("%+v", again.Lines)
+			t.Errorf("import after an unsubscription: %+v", again.Lines)
 		}
 	})
 }

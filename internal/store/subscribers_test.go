@@ -126,7 +126,7 @@ func TestOperatorChangesComponents(t *testing.T) {
 		w.clock.move(time.Second)
 		got := must(change(other.Slug))(w)
 		if got.WholePage || !slices.Equal(got.Components, []string{other.ID}) || !got.UpdatedAt.Equal(w.clock.now()) {
-			w.Errorf("%+v", got)
+			w.Errorf("subscriber with another component: %+v", got)
 		}
 		open := func(title string, component string) {
 			must(w.CreateIncident(w.ctx, w.ws, "acme",
@@ -149,7 +149,7 @@ func TestOperatorChangesComponents(t *testing.T) {
 		w.run(`UPDATE subscribers SET suspended_at = $2, suspension_reason = 'x' WHERE id = $1`, a.ID,
 			w.clock.now().UnixMilli())
 		if got := must(change())(w); !got.WholePage || len(got.Components) > 0 || got.SuspendedAt.IsZero() {
-			w.Errorf("%+v", got)
+			w.Errorf("suspended subscriber of the whole page: %+v", got)
 		}
 		audited := w.rows(`SELECT old_fields, new_fields FROM audit_entries WHERE object_kind = 'subscriber'
 			AND action = 'update' ORDER BY id`)

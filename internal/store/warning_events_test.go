@@ -91,7 +91,7 @@ var warningEventTests = map[string]func(w *world){
 			}
 			if e.Kind != kind || e.WarningID != stored[0].ID || e.MonitorID != w.monitor.ID ||
 				*e.Data.Warning != want || e.ComponentID != "" || e.OutageID != "" {
-				w.Errorf("%+v\n%+v, want %+v", e, *e.Data.Warning, want)
+				w.Errorf("event: %+v\n%+v, want %+v", e, *e.Data.Warning, want)
 			}
 		}
 	},
@@ -211,7 +211,7 @@ var warningEventTests = map[string]func(w *world){
 		w.ok(err)
 		if len(entries) != 1 || entries[0].Kind != statuspage.EventMonitorWarning ||
 			entries[0].MonitorID != w.monitor.ID || entries[0].Title != "nightly" {
-			w.Errorf("%+v", entries)
+			w.Errorf("deliveries: %+v", entries)
 		}
 	},
 }
@@ -274,7 +274,7 @@ func TestSubscribersThatAskForWarnings(t *testing.T) {
 			changed := must(w.ChangeSubscriber(w.ctx, w.ws, "acme", hook.ID, kernel.Precondition{}, on))(w)
 			got := must(w.Subscriber(w.ctx, w.ws, "acme", hook.ID))(w)
 			if !got.Warnings || !changed.Warnings || !got.UpdatedAt.Equal(w.clock.now()) {
-				w.Errorf("%+v", got)
+				w.Errorf("subscriber that asks for warnings: %+v", got)
 			}
 		}
 		w.clock.move(time.Second)

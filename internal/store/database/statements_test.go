@@ -97,7 +97,7 @@ func TestStatementsStayPrepared(t *testing.T) {
 	for range 2 {
 		var m int
 		if err := db.QueryRow(`SELECT m FROM t WHERE n = 0`).Scan(&m); err != nil || m != 7 {
-			t.Errorf("%d, %v", m, err)
+			t.Errorf("query after the change of the table: %d, %v", m, err)
 		}
 	}
 }
@@ -132,7 +132,7 @@ func TestStatementInUseTwice(t *testing.T) {
 		got = append(got, n, inner)
 	}
 	if fmt.Sprint(got) != "[0 2 1 2 2 2]" || outer.Err() != nil {
-		t.Errorf("%v, %v", got, outer.Err())
+		t.Errorf("rows of both queries: %v, %v", got, outer.Err())
 	}
 	outer.Close()
 	if counts.closed != 1 {

@@ -121,7 +121,7 @@ func TestChunkOfRuns(t *testing.T) {
 	}
 	c := chunks[0]
 	if c.FirstKey != 3 || c.LastKey != 8 || c.Oldest != 4000 || c.Newest != 12_000 {
-		t.Errorf("%+v", c)
+		t.Errorf("chunk: %+v", c)
 	}
 	for key, want := range map[int64][]Ping{
 		2: nil, 3: {ping(9000), {At: 7001}}, 4: nil, 5: {{At: 12_000, Duration: time.Second}, ping(4000)},
@@ -160,6 +160,6 @@ func TestNewest(t *testing.T) {
 	runs := Sort(map[int64][]Ping{4: pings(3, 7), -1: pings(1, 5), 2: pings(2)}, 3, 1)
 	if len(runs) != 2 || runs[0].Key != -1 || runs[1].Key != 4 || !slices.Equal(runs[0].Pings, pings(5)) ||
 		!slices.Equal(runs[1].Pings, pings(7)) {
-		t.Errorf("%v", runs)
+		t.Errorf("sorted runs: %v", runs)
 	}
 }

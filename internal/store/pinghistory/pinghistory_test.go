@@ -66,7 +66,7 @@ func TestBlock(t *testing.T) {
 	})
 	want := []string{fmt.Sprint(math.MinInt64, " 0 -1ns 3"), "7 0 0s 1", "7 5 1m0s 2", "-1 8191 -1ns 0"}
 	if err != nil || !slices.Equal(got, want) {
-		t.Errorf("%q, %v, want %q", got, err, want)
+		t.Errorf("pings of the block: %q, %v, want %q", got, err, want)
 	}
 }
 

@@ -136,25 +136,25 @@ func TestTemplates(t *testing.T) {
 		set(alert.Templates{TitleTemplate: "{{.Count}}x {{(index .Alerts 1).Name}}", TextTemplate: "{{.Phase}}"})
 		send(t, s, monitor.SignalFail, tokens)
 		if m := next(t, messages); m.Headline != "2x job 1" || m.Text != "2x job 1\ntrigger" {
-			t.Errorf("%+v", m)
+			t.Errorf("message of the templates: %+v", m)
 		}
 		// The title needs a second alert, which the next message does not have.
 		send(t, s, monitor.SignalSuccess, tokens[:1])
 		m := next(t, messages)
 		if !strings.HasPrefix(m.Headline, "job 0 is up again after ") || !strings.HasSuffix(m.Text, "\ntrigger") {
-			t.Errorf("%+v", m)
+			t.Errorf("message whose title cannot be made: %+v", m)
 		}
 		stop()
 		<-ended
 		c, err := s.AlertChannels().Get(t.Context(), ws, "", "ops")
 		if err != nil || !strings.Contains(c.Health.TemplateError, "the title_template is not valid: line 1: ") ||
 			c.Health.AcceptedAt.IsZero() {
-			t.Errorf("%+v, %v", c.Health, err)
+			t.Errorf("health with a broken template: %+v, %v", c.Health, err)
 		}
 		ctx = t.Context()
 		set(alert.Templates{})
 		if c, err = s.AlertChannels().Get(t.Context(), ws, "", "ops"); err != nil || c.Health.TemplateError != "" {
-			t.Errorf("%+v, %v", c.Health, err)
+			t.Errorf("health without templates: %+v, %v", c.Health, err)
 		}
 	})
 }
@@ -260,7 +260,7 @@ func TestOutcomesThatCannotBeSaved(t *testing.T) {
 			if err != nil || channel.Health.AttemptedAt.IsZero() ||
 				strings.ReplaceAll(channel.Health.Reason, "no\x00", c.reason) != c.reason ||
 				(channel.Health.Failures > 0) != (c.reason != "") {
-				t.Errorf("%+v, %v", channel.Health, err)
+				t.Errorf("health: %+v, %v", channel.Health, err)
 			}
 			again, _, err := s.ClaimMessages(t.Context(), store.MessageClaim{Limit: 1})
 			if err != nil || len(again) > 0 {

@@ -209,7 +209,7 @@ func claimed(t *testing.T, target string) (store.ClaimedCheck, check.Probe) {
 	}
 	p, reason := probeOf(c)
 	if reason != "" {
-		t.Fatal(reason)
+		t.Fatalf("probeOf: %s", reason)
 	}
 	return c, p
 }
@@ -383,7 +383,7 @@ func runOnce(t *testing.T, s *store.Store, c *Checker) (statuses []monitor.Check
 	for _, claim := range all {
 		p, reason := probeOf(claim)
 		if reason != "" {
-			t.Fatal(reason)
+			t.Fatalf("probeOf: %s", reason)
 		}
 		r := c.check(t.Context(), claim, p)
 		results, statuses = append(results, r), append(statuses, r.Status)

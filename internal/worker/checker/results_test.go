@@ -97,7 +97,7 @@ func TestChecksThatCannotRun(t *testing.T) {
 			Reason: reason,
 		}
 		if r != want {
-			t.Errorf("%+v, want %+v", r, want)
+			t.Errorf("result: %+v, want %+v", r, want)
 		}
 	}
 	for n := range 8 { // a long reason ends after a whole character

@@ -67,7 +67,7 @@ func (w *world) expect(p statuspage.Page, err error) func(statuspage.DomainStatu
 	return func(status statuspage.DomainStatus, result statuspage.DomainResult) {
 		w.Helper()
 		if err != nil || p.DomainStatus != status || p.Claim.Result != result {
-			w.Fatalf("%v, %q, %q; want %q, %q", err, p.DomainStatus, p.Claim.Result, status, result)
+			w.Fatalf("status and result: %v, %q, %q; want %q, %q", err, p.DomainStatus, p.Claim.Result, status, result)
 		}
 	}
 }
@@ -178,7 +178,7 @@ func TestRun(t *testing.T) {
 		<-verified // the change itself
 		<-verified
 		if p, err := w.store.Page(w.Context(), w.ws, "acme"); err != nil || p.Host != second {
-			w.Errorf("%+v, %v", p, err)
+			w.Errorf("page that is served at the domain: %+v, %v", p, err)
 		}
 		stop()
 		<-ended
@@ -248,7 +248,7 @@ func TestVerifyWithoutAnythingToDo(t *testing.T) {
 		p, err := w.Verify(w.Context(), first, "x") // only looks up where the domain points to
 		w.expect(p, err)(statuspage.DomainVerified, statuspage.DomainUnchecked)
 		if p.Lookup == nil || p.Lookup.Result != statuspage.LookupNotFound {
-			w.Errorf("%+v", p.Lookup)
+			w.Errorf("lookup: %+v", p.Lookup)
 		}
 		asked := w.dns.Queries()
 		w.expect(w.Verify(w.Context(), first, "x"))(statuspage.DomainVerified, statuspage.DomainUnchecked)

@@ -74,7 +74,7 @@ func TestAlertMail(t *testing.T) {
 			id, "thr_1",
 		}
 		if o := n.SendAlertMail(t.Context(), m); o.Result != audience.SendAccepted || o.Reason != "" {
-			t.Fatalf("%+v", o)
+			t.Fatalf("outcome: %+v", o)
 		}
 	}
 	var ids []string

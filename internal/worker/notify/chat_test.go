@@ -69,7 +69,7 @@ func TestChats(t *testing.T) {
 					audience.NewSubscriber{Channel: channel, Target: url}, nil)
 				s.ok(err)
 				if strings.Contains(sub.Target+sub.Address, "/services/") || !sub.ConfirmedAt.IsZero() {
-					s.Fatalf("%+v", sub)
+					s.Fatalf("subscriber of a chat: %+v", sub)
 				}
 				first := shownText(<-posts)
 				code := regexp.MustCompile(`[B-Z2-9]{4}-[B-Z2-9]{4}`).FindString(first)
@@ -194,7 +194,7 @@ func TestChatsOfVisitorsAreGuarded(t *testing.T) {
 	n.Subscriber.Channel, n.Subscriber.Address = audience.ChannelMattermost, url
 	o := c.send(t.Context(), n)
 	if o.Result != audience.SendFailed || strings.Contains(o.Reason+o.Detail, "/services") || len(posts) != 0 {
-		t.Errorf("%+v", o)
+		t.Errorf("outcome at a private address: %+v", o)
 	}
 	n.Subscriber.AddedByOperator = true
 	if o := c.send(t.Context(), n); o.Result != audience.SendAccepted || len(posts) != 1 {

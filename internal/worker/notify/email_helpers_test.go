@@ -213,7 +213,7 @@ func htmlWords(t *testing.T, document string) (text string, elements map[string]
 				typed := slices.Contains(token.Attr, html.Attribute{Key: "rel", Val: "nofollow noopener noreferrer"})
 				logo := a.Key == "src" && strings.HasPrefix(a.Val, mailBase+"/status/acme/look/")
 				if strings.HasPrefix(a.Key, "on") || a.Key == "src" && !logo || a.Key == "href" && !ours && !typed {
-					t.Errorf("<%s %s=%q>", token.Data, a.Key, a.Val)
+					t.Errorf("attribute in a mail: <%s %s=%q>", token.Data, a.Key, a.Val)
 				}
 			}
 		}

@@ -287,7 +287,7 @@ func TestMailStable(t *testing.T) {
 		return rest
 	}
 	if diff := cmp.Diff(content(), content()); diff != "" {
-		t.Error(diff)
+		t.Errorf("the same mail, composed twice:\n%s", diff)
 	}
 }
 

@@ -73,7 +73,7 @@ func TestSMTPTaken(t *testing.T) {
 			m.tls.RootCAs = c.roots
 			n := mailNotification(audience.PurposeEvent, mailDatabase()...)
 			if o := sendWithin(t, m, smtpTestTimeout, n); o.Result != audience.SendAccepted {
-				t.Fatalf("%+v", o)
+				t.Fatalf("outcome: %+v", o)
 			}
 			mails := peer.received()
 			if len(mails) != 1 {
@@ -89,7 +89,7 @@ func TestSMTPTaken(t *testing.T) {
 			got.content, got.hello = "", ""
 			c.want.from, c.want.to = "status@example.com", "ann@example.org"
 			if got != c.want {
-				t.Errorf("got %+v, want %+v", got, c.want)
+				t.Errorf("mail that arrived: %+v, want %+v", got, c.want)
 			}
 		})
 	}
@@ -124,7 +124,7 @@ func TestSMTPMisconfigured(t *testing.T) {
 			o := sendWithin(t, m, smtpTestTimeout, mailNotification(audience.PurposeLink))
 			if o.Result != audience.SendServerUnavailable || !strings.Contains(o.Detail, c.reason) ||
 				strings.Contains(o.Detail+o.Reason, "hunter22") || o.Reason != smtpUnusable {
-				t.Errorf("%+v, want %q", o, c.reason)
+				t.Errorf("outcome: %+v, want %q", o, c.reason)
 			}
 			if mails := peer.received(); len(mails) != 0 {
 				t.Errorf("received %+v", mails)
@@ -155,7 +155,7 @@ func TestSMTPBroken(t *testing.T) {
 	n.Subscriber.Target = "ann@example.org\r\nRCPT TO:<eve@example.net>"
 	o := sendWithin(t, m, smtpTestTimeout, n)
 	if o.Result != audience.SendUndeliverable || !strings.Contains(o.Reason, "not an e-mail address") {
-		t.Errorf("%+v", o)
+		t.Errorf("outcome of an invalid address: %+v", o)
 	}
 	m.base = ""
 	o = sendWithin(t, m, smtpTestTimeout, n)
@@ -170,7 +170,7 @@ func TestSMTPUnreachable(t *testing.T) {
 	o := sendWithin(t, m, smtpTestTimeout, mailNotification(audience.PurposeLink))
 	if o.Result != audience.SendServerUnavailable || !o.Unreachable || o.Reason != smtpUnusable ||
 		!strings.Contains(o.Detail, syscall.ECONNREFUSED.Error()) {
-		t.Errorf("%+v", o)
+		t.Errorf("outcome without a server: %+v", o)
 	}
 }
 
@@ -361,7 +361,7 @@ func TestSMTPReasonWithoutNames(t *testing.T) {
 		o := sendWithin(t, newTestMailer(t, "smtp://smtp.corp.example.com", address), smtpTestTimeout,
 			mailNotification(audience.PurposeLink))
 		if o.Reason != "The mail server answered 550 at RCPT TO: "+want {
-			t.Errorf("%q, want %q", o.Reason, want)
+			t.Errorf("reason: %q, want %q", o.Reason, want)
 		}
 		if !strings.HasSuffix(o.Detail, answer[4:]) {
 			t.Errorf("the log has %q of %q", o.Detail, answer)
@@ -376,7 +376,7 @@ func TestSMTPEvery2xxReplyIsAcceptance(t *testing.T) {
 	o := sendWithin(t, newTestMailer(t, "smtp://127.0.0.1", address), smtpTestTimeout,
 		mailNotification(audience.PurposeLink))
 	if o.Result != audience.SendAccepted {
-		t.Errorf("%+v", o)
+		t.Errorf("outcome: %+v", o)
 	}
 }
 
@@ -397,7 +397,7 @@ func TestSMTPInterrupted(t *testing.T) {
 	select {
 	case o := <-done:
 		if o.Result != audience.SendFailed || o.Reason != "The attempt was cancelled at RCPT TO." {
-			t.Errorf("%+v", o)
+			t.Errorf("outcome of an interrupted attempt: %+v", o)
 		}
 	case <-time.After(smtpTestTimeout):
 		t.Error("the session did not end")
@@ -423,7 +423,7 @@ func TestSMTPReuse(t *testing.T) {
 	}
 	for range smtpMails - 1 {
 		if o := sendWithin(t, m, smtpTestTimeout, n); o.Result != audience.SendAccepted {
-			t.Fatalf("%+v", o)
+			t.Fatalf("outcome on the kept connection: %+v", o)
 		}
 	}
 	if conns := peer.conns.Load(); conns != 2 || len(m.idle) != 1 {
@@ -450,7 +450,7 @@ func TestSMTPConcurrent(t *testing.T) {
 				n := mailNotification(audience.PurposeLink)
 				n.Subscriber.Target = fmt.Sprintf("ann%d-%d@example.org", worker, i)
 				if o := m.send(t.Context(), n); o.Result != audience.SendAccepted {
-					t.Errorf("%+v", o)
+					t.Errorf("outcome: %+v", o)
 				}
 			}
 		})

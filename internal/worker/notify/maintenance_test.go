@@ -131,7 +131,7 @@ func TestMailCarriesMaintenance(t *testing.T) {
 			"\nReminder · 21 Nov 2026, 08:48 UTC\nThis maintenance begins soon.\n\nScheduled · 21 Nov 2026, 07:48 "+
 				"UTC\nWrites wait",
 		) {
-		t.Errorf("%s\n%s", p.subject, p.text)
+		t.Errorf("mail: %s\n%s", p.subject, p.text)
 	}
 	if !strings.Contains(p.html, `opacity:0;">22 Nov 2026, 02:48–04:48 UTC</div>`) {
 		t.Errorf("the preview has no time:\n%s", p.html)
@@ -410,7 +410,7 @@ func TestMaintenanceMailIsMerged(t *testing.T) {
 		first, second := parseMail(t, []byte(mails[0].content)), parseMail(t, []byte(mails[1].content))
 		if first.subject != "[Acme] In progress: Database upgrade" ||
 			second.subject != "[Acme] Investigating: Checkout is slow" {
-			t.Errorf("%q, %q", first.subject, second.subject)
+			t.Errorf("subjects of both mails: %q, %q", first.subject, second.subject)
 		}
 		timeline := "\n\nIn progress · 21 Nov 2026, 10:48 CET\nThe maintenance has begun.\n\nReminder · 21 Nov 2026, " +
 			"09:48 CET\nThis maintenance begins soon.\n\n" +
@@ -434,7 +434,7 @@ func TestCancelledMaintenanceIsNotified(t *testing.T) {
 		p := parseMail(t, []byte(peer.received()[1].content))
 		if p.subject != "[Acme] Cancelled: Database upgrade" ||
 			!strings.Contains(p.text, "\n\nhttps://"+mailDomain+"\n") {
-			t.Errorf("%s\n%s", p.subject, p.text)
+			t.Errorf("mail about the cancellation: %s\n%s", p.subject, p.text)
 		}
 		if kinds := s.awaitWebhooks(2); kinds[1] != "maintenance.cancelled scheduled" {
 			t.Errorf("webhooks %q", kinds)

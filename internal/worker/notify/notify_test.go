@@ -435,6 +435,6 @@ func TestPanicIsAnOutcome(t *testing.T) {
 	d := audience.Delivery{State: audience.DeliverySending}
 	d.ApplyOutcome(o, time.Now(), 0)
 	if d.State != audience.DeliveryDead || !strings.Contains(d.Reason, "internal error") {
-		t.Errorf("%+v", d)
+		t.Errorf("delivery after a panic: %+v", d)
 	}
 }

@@ -113,7 +113,7 @@ func checkVAPID(t *testing.T, header, public string) {
 	if err != nil || claims.Aud != "https://fcm.googleapis.com" ||
 		claims.Sub != "mailto:status@example.com" ||
 		time.Until(time.Unix(claims.Exp, 0)) > 24*time.Hour {
-		t.Errorf("%+v, %v", claims, err)
+		t.Errorf("claims of VAPID: %+v, %v", claims, err)
 	}
 	verifier, err := ecdsa.ParseUncompressedPublicKey(elliptic.P256(), point)
 	if err != nil {
@@ -178,7 +178,7 @@ func TestPush(t *testing.T) {
 		if err != nil || m.Title != "[Acme] Resolved: Checkout is slow" ||
 			!strings.Contains(m.Body, "It works again.") ||
 			m.URL != "https://status.example.com/status/acme/incidents/"+inc.ID || m.Tag != inc.ID || m.Lang != "en" {
-			s.Errorf("%s, %v", plain, err)
+			s.Errorf("message: %s, %v", plain, err)
 		}
 		key, err := s.PushKey(s.Context())
 		s.ok(err)
@@ -270,7 +270,7 @@ func TestPushAnswers(t *testing.T) {
 		}
 		if o.Result != want || o.Result == audience.SendFailed && o.RetryAfter != 7*time.Second ||
 			strings.Contains(o.Reason+o.Detail, "secret") {
-			t.Errorf("%d: %+v", code, o)
+			t.Errorf("answer %d: %+v", code, o)
 		}
 		reason := map[audience.SendResult]string{
 			audience.SendGone: "The browser's subscription has ended.", audience.SendFailed: answered(code),

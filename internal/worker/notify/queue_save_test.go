@@ -43,7 +43,7 @@ func TestOneResultThatCannotBeSaved(t *testing.T) {
 		q.enter(claimed)
 		q.save(batch)
 		if got := s.states(); got != "map[dead:1 sent:2]" {
-			s.Errorf("%s", got)
+			s.Errorf("states of the deliveries: %s", got)
 		}
 		for _, d := range s.deliveries() {
 			if d.ID == claimed[1].ID && d.Reason != "The receiver's answer could not be saved." &&
@@ -61,7 +61,7 @@ func TestPermanentErrors(t *testing.T) {
 		kernel.ErrNotFound: true,
 	} {
 		if got := store.IsPermanent(err); got != want {
-			t.Errorf("%v: %v", err, got)
+			t.Errorf("IsPermanent of %v: %v", err, got)
 		}
 	}
 }

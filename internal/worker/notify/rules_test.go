@@ -137,7 +137,7 @@ func TestLimitOfTextsInChats(t *testing.T) {
 		english.T("mail.outages_since", "n", 2, "time", "noon"),
 	}, "\n")
 	if full != want {
-		t.Errorf("%q, want %q", full, want)
+		t.Errorf("text without a limit: %q, want %q", full, want)
 	}
 	if text := oneChatThread(thread{Impact: "Major", Outages: 1, Since: "noon"}); text != "Major" {
 		t.Errorf("without what is empty: %q", text)

@@ -117,7 +117,7 @@ func TestSMS(t *testing.T) {
 		want := "Acme: Investigating: Checkout is slow\nhttps://status.example.com/status/acme\nUnsubscribe: " +
 			"https://status.example.com/u/" + sub.Key
 		if news.text != want {
-			s.Errorf("%q, want %q", news.text, want)
+			s.Errorf("SMS about an incident: %q, want %q", news.text, want)
 		}
 		s.waitFor("both are sent", func() bool { return s.states() == "map[sent:2]" })
 		s.ok(s.Unsubscribe(s.Context(), "acme", sub.Key))
@@ -201,7 +201,7 @@ func TestSMSWhatGatewaysAnswer(t *testing.T) {
 				}
 				s.ok(err)
 				if got.Rejections != c.counts || !got.Active() {
-					s.Errorf("%+v", got)
+					s.Errorf("subscriber after the answer: %+v", got)
 				}
 				if name == "wrong password" || name == "outage" {
 					g.set(nil)
@@ -257,7 +257,7 @@ func TestSMSHang(t *testing.T) {
 			s.Errorf("the stop took %v", took)
 		}
 		if got, err := s.Subscriber(s.Context(), s.ws, "acme", sub.ID); err != nil || got.Rejections != 0 {
-			s.Errorf("%+v, %v", got, err)
+			s.Errorf("subscriber after the stop: %+v, %v", got, err)
 		}
 	})
 }
@@ -293,11 +293,11 @@ func TestSMSChannelIsMissing(t *testing.T) {
 		}
 		got, err := s.Subscriber(s.Context(), s.ws, "acme", sub.ID)
 		if err != nil || got.Rejections != 0 || !got.Active() {
-			s.Errorf("%+v, %v", got, err)
+			s.Errorf("subscriber without a gateway: %+v, %v", got, err)
 		}
 		s.addGateway(g)
 		if got := s.next(g); got.to != phoneA {
-			s.Errorf("%+v", got)
+			s.Errorf("SMS with the new gateway: %+v", got)
 		}
 	})
 }
@@ -325,7 +325,7 @@ func TestSMSCodesWaitForTheGateway(t *testing.T) {
 		}
 		g.set(nil)
 		if got := s.next(g); got.to != phoneA {
-			s.Errorf("%+v", got)
+			s.Errorf("SMS after the repair: %+v", got)
 		}
 	})
 }

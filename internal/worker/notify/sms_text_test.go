@@ -94,7 +94,7 @@ func TestLongTitleBySMS(t *testing.T) {
 		text, err := newSMSText(smsNotification(audience.PurposeEvent, maintenance), mailBase)
 		if err != nil || strings.Contains(text, title) != whole ||
 			!strings.Contains(text, "\n1 Mar 2026, 22:00-23:00 UTC\n") || !fitsSMS(text) {
-			t.Errorf("%q: %v", text, err)
+			t.Errorf("SMS about a maintenance: %q: %v", text, err)
 		}
 	}
 }

@@ -33,7 +33,7 @@ func TestWarningsArrive(t *testing.T) {
 		} {
 			results, err := s.RecordSignals(t.Context(), []store.NewSignal{{Token: m.Token, Kind: kind}})
 			if s.ok(err); results[0] != store.PingRecorded {
-				t.Fatal(results)
+				t.Fatalf("results of the signals: %+v", results)
 			}
 		}
 		_, err = s.ChangeMonitor(t.Context(), s.ws, m.ID, func(c *monitor.MonitorConfig) error {

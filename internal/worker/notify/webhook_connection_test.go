@@ -176,7 +176,7 @@ func TestWebhookWire(t *testing.T) {
 				}
 			}
 			if o.Reason != want || o.Result != audience.SendAccepted && o.Result != audience.SendFailed {
-				t.Errorf("%+v, want %q", o, c.reason)
+				t.Errorf("outcome: %+v, want %q", o, c.reason)
 			}
 			if want := c.reason != "" && !strings.HasSuffix(c.reason, "answered 101."); o.Unreachable != want {
 				t.Errorf("unreachable: %t, want %t", o.Unreachable, want)
@@ -215,13 +215,13 @@ func TestWebhookUnreachable(t *testing.T) {
 	failed(w, "http://broken.example", "broken.example")
 	long := strings.Repeat(strings.Repeat("a", 60)+".", 4) + "example"
 	if got := webhookSend(t, w, "http://"+long); got.Result != audience.SendFailed || !got.Unreachable {
-		t.Error(got)
+		t.Errorf("outcome at a name that is too long: %+v", got)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	o := w.send(ctx, webhookNotifications()[statuspage.EventIncidentCreated])
 	if o.Result != audience.SendFailed || o.Reason != "The attempt was interrupted before the webhook answered." {
-		t.Error(o)
+		t.Errorf("outcome of an interrupted attempt: %+v", o)
 	}
 	if got := webhookReason("%s", strings.Repeat("é", 400)); got != strings.Repeat("é", 300) {
 		t.Errorf("a reason of %d characters", utf8.RuneCountInString(got))
@@ -248,7 +248,7 @@ func TestWebhookTLS(t *testing.T) {
 	w = webhookSender(t)
 	w.transport.TLSClientConfig = &tls.Config{RootCAs: trusted}
 	if o := webhookSend(t, w, server.URL); o.Result != audience.SendAccepted {
-		t.Error(o)
+		t.Errorf("outcome with a trusted certificate: %+v", o)
 	}
 	w.dialer.Resolver = webhookResolver(t, func(string) []string { return []string{"127.0.0.1"} })
 	_, port, _ := net.SplitHostPort(server.Listener.Addr().String())
@@ -294,7 +294,7 @@ func TestWebhookCompressedResponse(t *testing.T) {
 	w := webhookSender(t)
 	for range 3 {
 		if o := webhookSend(t, w, server.URL); o.Result != audience.SendAccepted {
-			t.Error(o)
+			t.Errorf("outcome: %+v", o)
 		}
 	}
 	if connections.Load() != 1 {
@@ -318,7 +318,7 @@ func TestWebhookKeptConnectionCloses(t *testing.T) {
 	w := webhookSender(t)
 	for range 2 {
 		if o := webhookSend(t, w, "http://"+address); o.Result != audience.SendAccepted {
-			t.Error(o)
+			t.Errorf("outcome: %+v", o)
 		}
 	}
 	if accepted.Load() != 2 {

@@ -220,12 +220,12 @@ func TestWebhookGuardRebinding(t *testing.T) {
 	first, err := w.dialer.Resolver.LookupNetIP(ctx, "ip4", "rebind.test")
 	if err != nil || len(first) != 1 ||
 		w.dialer.Control("tcp4", net.JoinHostPort(first[0].String(), port), nil) != nil {
-		t.Fatal(first, err)
+		t.Fatalf("first lookup: %+v, %v", first, err)
 	}
 	o := webhookSend(t, w, "http://rebind.test:"+port)
 	if o.Result != audience.SendFailed || o.Reason != webhookNoAnswer ||
 		!strings.Contains(o.Detail, addressguard.ErrRefused.Error()) {
-		t.Errorf("%+v", o)
+		t.Errorf("outcome after the rebinding: %+v", o)
 	}
 	if asked.Load() < 2 || accepted.Load() != 0 {
 		t.Errorf("%d lookups, %d connections", asked.Load(), accepted.Load())

@@ -52,7 +52,7 @@ func webhookSignedRequests(t *testing.T) (signed []webhookSigned) {
 			w := webhookSender(t)
 			w.visitors = w.webhookConnections // the receiver is at a private address
 			if o := w.send(t.Context(), n); o.Result != audience.SendAccepted {
-				t.Fatal(o)
+				t.Fatalf("outcome: %+v", o)
 			}
 			s.Seen = <-seen
 			if got := len(strings.Fields(s.Seen.Header.Get("webhook-signature"))); got != len(s.Good) {

@@ -209,7 +209,7 @@ func TestWebhookTestMessage(t *testing.T) {
 		`"incident":null,"maintenance":null,"update":null,"postmortem":null,"component":null,"monitor_id":null,` +
 		`"monitor":null,"warning":null,"subscription":null}}`
 	if err != nil || string(body) != want {
-		t.Errorf("%s, %v", body, err)
+		t.Errorf("body of the test message: %s, %v", body, err)
 	}
 }
 
@@ -228,7 +228,7 @@ func TestWebhookBodyNulls(t *testing.T) {
 		`"maintenance":null,"update":null,"postmortem":null,"component":null,"monitor_id":"mon_1","monitor":null,` +
 		`"warning":null,"subscription":null}}`
 	if err != nil || string(body) != want {
-		t.Errorf("%v\n%s\nwant\n%s", err, body, want)
+		t.Errorf("body with fields that are null: %v\n%s\nwant\n%s", err, body, want)
 	}
 }
 
@@ -386,7 +386,7 @@ func TestWebhookStatuses(t *testing.T) {
 				Result: c.result, RetryAfter: c.wait, Reason: c.reason, Unreachable: c.unreachable,
 			}
 			if got := webhookSend(t, w, server.URL); got != want {
-				t.Errorf("%+v\nwant %+v", got, want)
+				t.Errorf("outcome: %+v\nwant %+v", got, want)
 			}
 			if requests.Load() != 1 {
 				t.Errorf("%d requests", requests.Load())
@@ -421,12 +421,12 @@ func TestWebhookRequest(t *testing.T) {
 	n := webhookNotifications()[statuspage.EventIncidentCreated]
 	n.Subscriber.Target = address + "/a%2Fb?c=d&e"
 	if o := webhookSender(t).send(t.Context(), n); o.Result != audience.SendAccepted {
-		t.Fatal(o)
+		t.Fatalf("outcome: %+v", o)
 	}
 	r := <-seen
 	body, err := webhookBody(n, webhookTestBase)
 	if err != nil || r.Method != "POST" || r.URI != "/a%2Fb?c=d&e" || !bytes.Equal(r.Body, body) {
-		t.Errorf("%s %s\n%s\nwant\n%s (%v)", r.Method, r.URI, r.Body, body, err)
+		t.Errorf("request: %s %s\n%s\nwant\n%s (%v)", r.Method, r.URI, r.Body, body, err)
 	}
 	for name, want := range map[string]string{
 		"Content-Type": "application/json", "User-Agent": "Allswell", "Webhook-Id": n.Delivery.ID,
@@ -467,7 +467,7 @@ func TestWebhookBroken(t *testing.T) {
 			o := webhookSender(t).send(t.Context(), n)
 			if o.Result != audience.SendUndeliverable || !strings.Contains(o.Reason, c.reason) ||
 				strings.Contains(o.Reason, "S3CRET") {
-				t.Errorf("%+v", o)
+				t.Errorf("outcome: %+v", o)
 			}
 		})
 	}

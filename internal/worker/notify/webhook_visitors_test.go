@@ -115,7 +115,7 @@ func TestVisitorSubscribesWebhook(t *testing.T) {
 		got := m.Data.Subscription
 		if got.ConfirmURL == nil || *got.ConfirmURL != at+"subscription/"+sub.Key ||
 			got.URL != *got.ConfirmURL || got.UnsubscribeURL != at+"unsubscribe/"+sub.Key {
-			s.Fatalf("%+v", got)
+			s.Fatalf("subscription in the request for confirmation: %+v", got)
 		}
 		s.openTitled("before")
 		s.fanOutAll()
@@ -124,7 +124,7 @@ func TestVisitorSubscribesWebhook(t *testing.T) {
 		s.openTitled("after")
 		m = receive(string(statuspage.EventIncidentCreated)) // the only one
 		if got := m.Data.Subscription; got.ConfirmURL != nil || got.UnsubscribeURL != at+"unsubscribe/"+sub.Key {
-			s.Errorf("%+v", got)
+			s.Errorf("subscription in the message: %+v", got)
 		}
 		s.waitFor("both are sent", func() bool { return s.states() == "map[sent:2]" })
 		s.ok(s.Unsubscribe(s.Context(), "acme", sub.Key))

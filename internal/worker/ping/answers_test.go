@@ -142,7 +142,7 @@ func TestKeptOutput(t *testing.T) {
 				for rest := whole; rest != ""; {
 					n := min(piece, len(rest))
 					if wrote, err := o.Write([]byte(rest[:n])); wrote != n || err != nil {
-						t.Fatalf("%d, %v", wrote, err)
+						t.Fatalf("bytes written: %d, %v", wrote, err)
 					}
 					if rest = rest[n:]; len(o.kept) >= 2*monitor.MaxOutput {
 						t.Fatalf("%d bytes are held", len(o.kept))

@@ -211,7 +211,7 @@ func TestBatchClosesBeforeItsTimeout(t *testing.T) {
 		first()
 		for _, p := range slots {
 			if got := p.wait(t.Context()); got != store.PingUnknown {
-				w.Errorf("%v", got)
+				w.Errorf("ping of the batch: %v", got)
 			}
 		}
 	})
@@ -251,7 +251,7 @@ func TestFailedBatch(t *testing.T) {
 			got := w.ping(token)
 			w.want(got, 503, string(unavailable.body))
 			if got.Header.Get("Retry-After") != "7" {
-				w.Error(got.Header)
+				w.Errorf("headers: %+v", got.Header)
 			}
 		}
 		w.want(w.ping(kernel.NewPingToken()), 503, string(unavailable.body))

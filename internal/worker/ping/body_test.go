@@ -110,7 +110,7 @@ func (c raw) answered() *http.Response {
 	res := must(http.ReadResponse(c.r, nil))(c)
 	defer res.Body.Close()
 	if body := must(io.ReadAll(res.Body))(c); res.StatusCode != 200 || string(body) != okBody {
-		c.Errorf("%s %q", res.Status, body)
+		c.Errorf("answer: %s %q", res.Status, body)
 	}
 	return res
 }

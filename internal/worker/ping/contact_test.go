@@ -572,7 +572,7 @@ func FuzzContact(f *testing.F) {
 			if c.kind == "" || c.plain && c.kind != monitor.SignalSuccess || c.runID != "" && len(c.runID) != 36 ||
 				c.exitCode != nil &&
 					(*c.exitCode < 0 || *c.exitCode > 255 || (*c.exitCode == 0) != (c.kind == monitor.SignalSuccess)) {
-				t.Fatalf("%+v", c)
+				t.Fatalf("contact: %+v", c)
 			}
 			if c.creates && c.style.invalid == nil {
 				t.Fatalf("%s creates a monitor without an answer", path)

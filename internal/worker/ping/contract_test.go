@@ -35,7 +35,7 @@ func TestContractOfPings(t *testing.T) {
 			m := in.now(w.monitor.ID)
 			if m.State != monitor.MonitorUp || m.ConsecutiveFailures != 0 || m.LastPingAt.Before(before) ||
 				!m.NextCheckAt.Equal(m.LastPingAt.Add(m.Interval)) {
-				t.Errorf("%+v", m)
+				t.Errorf("monitor after the ping: %+v", m)
 			}
 		})
 		w.Run("headers are ignored", func(t *testing.T) {
@@ -238,7 +238,7 @@ func TestRateLimit(t *testing.T) {
 			reset := must(strconv.ParseInt(got.Header.Get("X-RateLimit-Reset"), 10, 64))(w)
 			if wait < 1 || wait > 60 || reset < time.Now().Unix() || reset > time.Now().Unix()+61 ||
 				got.Header.Get("X-RateLimit-Remaining") != "0" {
-				w.Errorf("%v: %v", forged, got.Header)
+				w.Errorf("headers with %v: %v", forged, got.Header)
 			}
 		}
 		// Other addresses are not affected. Requests with a wrong method count as well.
@@ -319,7 +319,7 @@ func TestNoRateLimit(t *testing.T) {
 	onEachEngine(t, Config{}, func(w *testServer) {
 		w.from("192.0.2.1:1", "POST", 100, 200)
 		if got := w.ping(w.monitor.Token); got.Header.Get("X-RateLimit-Limit") != "" {
-			w.Error(got.Header)
+			w.Errorf("headers: %+v", got.Header)
 		}
 	})
 }
@@ -343,7 +343,7 @@ func TestUnknownTokensLookAlike(t *testing.T) {
 		unknown := describe(w.ping(kernel.NewPingToken()))
 		for _, token := range []string{m.Token, "x", ""} {
 			if got := describe(w.ping(token)); got != unknown {
-				w.Errorf("%s\n%s", got, unknown)
+				w.Errorf("answer to the token %q:\ngot  %s\nwant %s", token, got, unknown)
 			}
 		}
 	})

@@ -133,7 +133,7 @@ func (w *testServer) ping(token string) reply {
 func (w *testServer) want(got reply, status int, body string) {
 	w.Helper()
 	if got.StatusCode != status || got.body != body || got.Header.Get("Content-Type") != "application/json" {
-		w.Errorf("got %s %q (%s), want %d %s", got.Status, got.body, got.Header.Get("Content-Type"), status, body)
+		w.Errorf("answer %s %q (%s), want %d %s", got.Status, got.body, got.Header.Get("Content-Type"), status, body)
 	}
 	if err := documented(got.Request.Method, got.Request.URL.Path, got.StatusCode, got.body); err != nil {
 		w.Errorf("%s %s is not as documented: %v", got.Request.Method, got.Status, err)

@@ -20,10 +20,10 @@ func TestOriginsOfBatches(t *testing.T) {
 		{Token: 1, Client: 2}, {Token: 2, Client: 2},
 	}
 	if !slices.Equal(b.origins.Pings, want) {
-		t.Errorf("%+v", b.origins.Pings)
+		t.Errorf("origins: %+v", b.origins.Pings)
 	}
 	got := b.origins.Clients
 	if len(got) != 3 || got[0].UserAgent != "curl/8" || got[1].UserAgent != "wget/1" || got[2].UserAgent != "wget/1" {
-		t.Errorf("%+v", got)
+		t.Errorf("clients: %+v", got)
 	}
 }

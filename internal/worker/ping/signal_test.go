@@ -179,7 +179,7 @@ func TestUnusualSignals(t *testing.T) {
 				conn.closed()
 				s := in.signals(m.ID)[0]
 				if !s.OutputCut || string(s.Output) != c.want || *s.ExitCode != 7 {
-					t.Errorf("%q, %+v", s.Output, s)
+					t.Errorf("output and signal: %q, %+v", s.Output, s)
 				}
 			})
 		}
@@ -193,7 +193,7 @@ func TestOutputsAreBounded(t *testing.T) {
 		w.outputs.held, w.outputs.total = map[string]int64{"192.0.2.1/32": maxOutputs}, maxOutputs
 		w.want(w.send("POST", Path+w.monitor.Token+"/fail", strings.NewReader("hello")), 200, okBody)
 		if s := w.signals(w.monitor.ID)[0]; len(s.Output) != 0 || !s.OutputCut {
-			w.Errorf("%+v", s)
+			w.Errorf("signal without room for its output: %+v", s)
 		}
 		if n := w.outputs.total; n != maxOutputs {
 			w.Errorf("%d bytes are counted, want %d", n, maxOutputs)
@@ -305,7 +305,7 @@ func TestSignalsWithoutDatabase(t *testing.T) {
 		for _, path := range []string{m.Token + "/success", other.Token + "/fail"} {
 			got := w.send("POST", Path+path, strings.NewReader("hello"))
 			if got.StatusCode != 503 || got.Header.Get("Retry-After") != "7" || got.body != string(unavailable.body) {
-				w.Errorf("%s %s", got.Status, got.body)
+				w.Errorf("%s: answer: %s %s", path, got.Status, got.body)
 			}
 		}
 		repair()
@@ -357,7 +357,7 @@ func FuzzSignal(f *testing.F) {
 		}
 		switch {
 		case !known && rec.Code != 404, known && rec.Code != 200 && rec.Code != 422:
-			t.Fatalf("%q?%q: %d", path, query, rec.Code)
+			t.Fatalf("answer to %q?%q: %d", path, query, rec.Code)
 		case rec.Code == 422 && (query == "" || plain):
 			t.Fatal("a run id is missed")
 		}
@@ -378,7 +378,7 @@ func TestUserAgents(t *testing.T) {
 		"\x01" + long:       long,
 	} {
 		if got := userAgent(given); got != want {
-			t.Errorf("%q: %q", given, got)
+			t.Errorf("user agent of %q: %q", given, got)
 		}
 	}
 }

@@ -62,7 +62,7 @@ func TestRunFindsLateChecks(t *testing.T) {
 			}
 		}
 		if now, err := s.Monitor(t.Context(), ws, m.ID); err != nil || now.DisplayState() != monitor.MonitorLate {
-			t.Errorf("%+v, %v", now, err)
+			t.Errorf("late monitor: %+v, %v", now, err)
 		}
 		cancel()
 		<-ended
