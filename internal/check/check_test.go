@@ -247,7 +247,7 @@ func TestReadAgain(t *testing.T) {
 	}
 	again, _, err := typ.Read(object(t, string(config)))
 	if err != nil || string(again) != string(config) {
-		t.Errorf("%s, %v; expected %s", again, err, config)
+		t.Errorf("configuration that is read again: %s, %v, want %s", again, err, config)
 	}
 	if !strings.Contains(string(config), `"warn_days":0`) {
 		t.Errorf("%s does not have warn_days", config)

@@ -67,7 +67,7 @@ func TestResultsOfMessages(t *testing.T) {
 				if got != c.want ||
 					m.Failed != (state == "failed") || m.FinishedAt.IsZero() != (state == "sending") ||
 					m.Notices != 1 {
-					w.Errorf("%s, want %s: %+v", got, c.want, m)
+					w.Errorf("message after its result: %s, want %s: %+v", got, c.want, m)
 				}
 				now, want := w.clock.now(), before
 				switch c.outcome.Result {
@@ -183,7 +183,7 @@ func TestListOfSilences(t *testing.T) {
 					fmt.Sprintf("%s %v-%v", v.Comment, v.StartsAt.Sub(began).Minutes(), v.EndsAt.Sub(began).Minutes()))
 			}
 			if total != len(lines) {
-				w.Errorf("%d of %d silences", len(lines), total)
+				w.Errorf("silences: %d are listed, of %d", len(lines), total)
 			}
 			return lines
 		}

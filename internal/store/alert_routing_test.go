@@ -134,7 +134,7 @@ func TestEndsAtTheDelay(t *testing.T) {
 				lines := w.notified(time.Hour, taken)
 				if len(lines) != want ||
 					want > 0 && !strings.HasPrefix(lines[0], "* phone: Shop was down for 1 minute") {
-					w.Errorf("%q, want %d messages", lines, want)
+					w.Errorf("messages: %q, want %d", lines, want)
 				}
 			})
 		})

@@ -600,7 +600,7 @@ func TestAlertsByState(t *testing.T) {
 			all, total, err := w.Alerts(w.ctx, w.ws, store.AlertFilter{State: state}, firstHundred)
 			w.ok(err)
 			if total != len(all) {
-				t.Errorf("%d of %d alerts", len(all), total)
+				t.Errorf("alerts in the state %q: %d are listed, of %d", state, len(all), total)
 			}
 			for _, a := range all {
 				if a.Name == known.Name || a.Name == over.Name {

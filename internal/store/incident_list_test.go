@@ -170,7 +170,7 @@ func TestIncidentIsCreatedOnce(t *testing.T) {
 		first := must(w.CreateIncident(w.ctx, w.ws, "acme", n, message, nil))(w)
 		again := must(w.CreateIncident(w.ctx, w.ws, "acme", n, message, nil))(w)
 		if first.ID != n.ID || again.ID != n.ID || len(w.incidents()) != 1 {
-			w.Errorf("%s, %s, %d incidents", first.ID, again.ID, len(w.incidents()))
+			w.Errorf("incidents of one form: %s and %s, %d in all", first.ID, again.ID, len(w.incidents()))
 		}
 		entries, more, err := w.ObjectLog(w.ctx, w.ws, []string{first.ID, first.Updates[0].ID}, 1)
 		w.ok(err)

@@ -42,7 +42,7 @@ func (w *world) refused(err error, field string) {
 	w.Helper()
 	var bad *kernel.ValidationError
 	if !errors.As(err, &bad) || len(bad.Messages()) != 1 || len(bad.Messages()[field]) != 1 {
-		w.Errorf("got %v, want %s to be refused", err, field)
+		w.Errorf("error: %v, want a refusal of %s alone", err, field)
 	}
 }
 

@@ -341,7 +341,7 @@ func TestUnknownReason(t *testing.T) {
 		}
 		e := must(w.ExplainMonitor(w.ctx, w.ws, m.ID))(w)
 		if e.State != monitor.MonitorUnknown || e.UnknownReason != "it is this service" {
-			w.Errorf("%s: %q", e.State, e.UnknownReason)
+			w.Errorf("reason of %s: %q", e.State, e.UnknownReason)
 		}
 	})
 }
@@ -359,24 +359,24 @@ func TestOverviewCountsWhatItDoesNotShow(t *testing.T) {
 		}
 		o := must(w.Overview(w.ctx, w.ws))(w)
 		if len(o.Incidents) != n || o.AllIncidents != n+3 || len(o.Troubled) != 0 || o.AllTroubled != 0 {
-			w.Errorf("%d of %d incidents, %d of %d monitors", len(o.Incidents), o.AllIncidents, len(o.Troubled),
-				o.AllTroubled)
+			w.Errorf("overview: %d of %d incidents, %d of %d monitors", len(o.Incidents), o.AllIncidents,
+				len(o.Troubled), o.AllTroubled)
 		}
 		for i := range n + 2 {
 			w.plan(fmt.Sprint("Work ", i), 0, time.Hour)
 		}
 		w.run(`UPDATE maintenances SET state = $1`, string(statuspage.MaintenanceInProgress))
 		if o := must(w.Overview(w.ctx, w.ws))(w); len(o.Maintenances) != n || o.AllMaintenances != n+2 {
-			w.Errorf("%d of %d maintenances", len(o.Maintenances), o.AllMaintenances)
+			w.Errorf("overview: %d of %d maintenances", len(o.Maintenances), o.AllMaintenances)
 		}
 		w.run(`UPDATE monitors SET consecutive_failures = 1 WHERE name LIKE 'shop%'`)
 		if o := must(w.Overview(w.ctx, w.ws))(w); len(o.Troubled) != n || o.AllTroubled != n+3 {
-			w.Errorf("%d of %d monitors", len(o.Troubled), o.AllTroubled)
+			w.Errorf("overview of late monitors: %d of %d", len(o.Troubled), o.AllTroubled)
 		}
 		w.run(`UPDATE monitors SET state = 'down' WHERE id = $1`, parent.ID)
 		w.run(`UPDATE monitors SET parent_id = $1, failures_suppressed = $2 WHERE name LIKE 'shop%'`, parent.ID, true)
 		if o := must(w.Overview(w.ctx, w.ws))(w); len(o.Troubled) != 1 || o.AllTroubled != 1 {
-			w.Errorf("%d of %d monitors", len(o.Troubled), o.AllTroubled)
+			w.Errorf("overview below a parent that is down: %d of %d monitors", len(o.Troubled), o.AllTroubled)
 		}
 	})
 }

@@ -162,7 +162,7 @@ func TestBacklogShiftsTheCheckedInstant(t *testing.T) {
 				w.ok(w.RecordLiveness(w.ctx, store.LivenessRecord{Replica: "a", Backlog: time.Hour}))
 				w.run(`DELETE FROM listening_gaps`)
 				if r := must(w.Tick(w.ctx, instant, "a", tt.own))(w); r.Overdue != tt.counted {
-					w.Errorf("%+v, want %d counted", r, tt.counted)
+					w.Errorf("tick: %+v, want %d counted", r, tt.counted)
 				}
 			})
 		})
@@ -292,7 +292,7 @@ func TestPingBetweenCheckAndMarkDown(t *testing.T) {
 				})
 				want := map[string]int{"before": 0, "after": 1}[when]
 				if r := w.tick(); !done || r.Down != want {
-					w.Errorf("%+v, want %d down", r, want)
+					w.Errorf("tick: %+v, want %d down", r, want)
 				}
 				if r := <-answered; r != store.PingRecorded {
 					w.Errorf("the ping: %v", r)

@@ -274,7 +274,7 @@ func TestCorruptHistoryOfPings(t *testing.T) {
 		for range 2 { // before and after the merge
 			list, _, err := w.Signals(w.ctx, w.ws, w.monitor.ID, store.SignalFilter{}, 100)
 			if err != nil || len(list) != 19 {
-				w.Errorf("%d, %v, want 19", len(list), err)
+				w.Errorf("entries that can be read: %d, %v, want 19", len(list), err)
 			}
 			must(w.MergePings(w.ctx))(w)
 		}

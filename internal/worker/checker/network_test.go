@@ -32,11 +32,11 @@ func TestThisMachine(t *testing.T) {
 					err := g.refuse("tcp", address)
 					private := mode == PrivateOn || mode == PrivateAuto && name == "first"
 					if permitted := private && (self || !listens); (err == nil) != permitted {
-						t.Errorf("%s, %s, itself %t, %s: %v", mode, name, self, target, err)
+						t.Errorf("permitted: %s, %s, itself %t, %s: %v", mode, name, self, target, err)
 					}
 					hidden := private && !self && listens && name == "others"
 					if errors.Is(err, syscall.ECONNREFUSED) != hidden {
-						t.Errorf("%s, %s, itself %t, %s: %v", mode, name, self, target, err)
+						t.Errorf("hidden: %s, %s, itself %t, %s: %v", mode, name, self, target, err)
 					}
 				}
 			}

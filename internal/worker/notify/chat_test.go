@@ -90,7 +90,7 @@ func TestChats(t *testing.T) {
 				confirmed, err := s.ConfirmWithCode(s.Context(), store.CodeTry{Slug: "acme", Key: sub.Key, Code: code})
 				s.ok(err)
 				if confirmed.ConfirmedAt.IsZero() {
-					s.Error("not confirmed")
+					s.Error("the subscriber is not confirmed")
 				}
 				s.mentionsNobody(channel, sub.Key, posts)
 				s.waitFor("both are sent", func() bool { return s.states() == "map[sent:2]" })

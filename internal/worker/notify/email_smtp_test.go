@@ -232,7 +232,7 @@ func TestSMTPSteps(t *testing.T) {
 					o := sendWithin(t, m, act.limit, mailNotification(audience.PurposeEvent, mailDatabase()...))
 					if o.Result != want || !strings.Contains(o.Detail, act.reason) ||
 						!strings.Contains(o.Detail, step.reason) {
-						t.Errorf("%+v, want %d for %q at %q", o, want, act.reason, step.reason)
+						t.Errorf("outcome: %+v, want %d for %q at %q", o, want, act.reason, step.reason)
 					}
 					if hidden := step.early && step.name != "MAIL"; hidden && o.Reason != smtpUnusable {
 						t.Errorf("the reason %q reveals more than that the server cannot be used", o.Reason)
@@ -431,7 +431,7 @@ func TestSMTPReuse(t *testing.T) {
 	}
 	m.drop(m.idle[0]) // as after smtpIdleTime
 	if o := sendWithin(t, m, smtpTestTimeout, n); o.Result != audience.SendAccepted || peer.conns.Load() != 3 {
-		t.Errorf("%+v, %d connections", o, peer.conns.Load())
+		t.Errorf("outcome on a new connection: %+v, %d connections", o, peer.conns.Load())
 	}
 	m.close()
 	if o := sendWithin(t, m, smtpTestTimeout, n); o.Result != audience.SendAccepted || len(m.idle) != 0 {

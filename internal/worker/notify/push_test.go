@@ -185,13 +185,13 @@ func TestPush(t *testing.T) {
 		checkVAPID(s.T, r.Header.Get("Authorization"), key.Public)
 		if r.Header.Get("TTL") != "86400" || r.Header.Get("Content-Encoding") != "aes128gcm" ||
 			r.URI != "/fcm/send/abcdefghijklmnop" || len(r.Body) > 4096 {
-			s.Errorf("%s, %v, %d bytes", r.URI, r.Header, len(r.Body))
+			s.Errorf("request to %s: headers %v, %d bytes", r.URI, r.Header, len(r.Body))
 		}
 		s.waitFor("it is sent", func() bool { return s.states() == "map[sent:1]" })
 		list, n, err := s.Subscribers(s.Context(), s.ws, "acme", store.SubscriberFilter{},
 			store.Pagination{Page: 1, PerPage: 10})
 		if err != nil || n != 0 || len(seen) != 0 {
-			s.Errorf("%v, %v, %d more messages", list, err, len(seen))
+			s.Errorf("subscribers after the end: %v, %v, %d more messages", list, err, len(seen))
 		}
 	})
 }

@@ -57,7 +57,7 @@ func TestWarningsArrive(t *testing.T) {
 		}
 		if !slices.Equal(kinds, []string{"monitor.warning", "monitor.warning_ended"}) || warnings[0] != warnings[1] ||
 			warnings[0] == "" {
-			t.Errorf("%q of the warnings %q", kinds, warnings)
+			t.Errorf("kinds of the events: %q, of the warnings %q", kinds, warnings)
 		}
 		s.waitFor("both are settled", func() bool { return s.states() == "map[sent:2]" })
 		if got := peer.received(); len(got) != 0 {

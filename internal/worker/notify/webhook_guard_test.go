@@ -106,7 +106,7 @@ func TestWebhookGuard(t *testing.T) {
 	// With the guard off the same target is reached.
 	o := webhookSend(t, webhookSender(t), "http://"+address)
 	if o.Result != audience.SendAccepted || accepted.Load() != 1 {
-		t.Fatalf("%+v, %d connections", o, accepted.Load())
+		t.Fatalf("outcome without the guard: %+v, %d connections", o, accepted.Load())
 	}
 	w := newWebhooks(Config{BaseURL: webhookTestBase})
 	defer w.close()

@@ -93,7 +93,7 @@ func TestVisitorSubscribesWebhook(t *testing.T) {
 			r := <-seen
 			var m visitorsMessage
 			if err := json.Unmarshal(r.Body, &m); err != nil || m.Type != kind {
-				s.Fatalf("%s, want %s: %v", r.Body, kind, err)
+				s.Fatalf("request %s, want the kind %s: %v", r.Body, kind, err)
 			}
 			if sub.ID == "" {
 				list, _, err := s.Subscribers(s.Context(), s.ws, "acme", store.SubscriberFilter{},
@@ -131,7 +131,7 @@ func TestVisitorSubscribesWebhook(t *testing.T) {
 		s.openTitled("at last")
 		s.fanOutAll()
 		if got := s.states(); got != "map[sent:2]" || len(seen) != 0 {
-			s.Errorf("%s, %d more messages", got, len(seen))
+			s.Errorf("deliveries after the unsubscription: %s, %d more messages", got, len(seen))
 		}
 	})
 }

@@ -182,7 +182,7 @@ func TestCommitTimeout(t *testing.T) {
 		release()
 		w.until("recorded after all", func() bool { return w.pending() == 0 })
 		if w.now(w.monitor.ID).LastPingAt.IsZero() {
-			w.Error("not recorded")
+			w.Error("the ping was not recorded")
 		}
 	})
 }
@@ -380,6 +380,6 @@ func TestWaitEndsWithItsContext(t *testing.T) {
 	cancel()
 	never := slot{&outcome{done: make(chan struct{})}, 0}
 	if got := never.wait(ctx); got != store.PingFailed {
-		t.Errorf("%v, want failed", got)
+		t.Errorf("result after the end of the context: %v, want failed", got)
 	}
 }

@@ -55,7 +55,7 @@ func TestBodies(t *testing.T) {
 				long := strings.Contains(name, "MiB")
 				in.wantBody(Path+m.Token, body(), long, 200, okBody)
 				if in.now(m.ID).LastPingAt.IsZero() {
-					t.Error("not recorded")
+					t.Error("the ping was not recorded")
 				}
 				in.wantBody(Path+"unknown", body(), long, 404, notFoundBody)
 			})
@@ -174,7 +174,7 @@ var unusualExchanges = map[string]func(c raw, begin, token string){
 	"Expect without a body": func(c raw, begin, token string) {
 		c.say("%sExpect: 100-continue\r\nContent-Length: 5\r\n\r\n", begin)
 		if res := must(http.ReadResponse(c.r, nil))(c); res.StatusCode != http.StatusContinue {
-			c.Errorf("%s, want 100", res.Status)
+			c.Errorf("status of the first answer: %s, want 100", res.Status)
 		}
 		c.say("hello")
 		c.answered()

@@ -561,7 +561,7 @@ func FuzzContact(f *testing.F) {
 	f.Fuzz(func(t *testing.T, path, query string) {
 		c := readContact(&http.Request{URL: &url.URL{Path: path}}, query)
 		if c.style == nil {
-			t.Fatal("no style")
+			t.Fatal("the contact has no style")
 		}
 		_, slug, bySlug := monitor.CutSlugAddress(c.address)
 		if bySlug && !kernel.ValidSlug(slug) ||
@@ -580,7 +580,7 @@ func FuzzContact(f *testing.F) {
 		}
 		_, _ = resource.NewMonitor(readMonitor(c.query.values(), "x"), time.Now())
 		if c.style.of(store.PingFailed) == nil || c.style.of(store.PingUnknown) == nil {
-			t.Fatal("no answer")
+			t.Fatal("the style has no answer to a failed or an unknown ping")
 		}
 	})
 }

@@ -55,7 +55,7 @@ func TestContractOfPings(t *testing.T) {
 			m := in.newMonitor()
 			in.want(in.send("GET", Path+m.Token+"?a=b", nil), 200, okBody)
 			if in.now(m.ID).LastPingAt.IsZero() {
-				t.Error("not recorded")
+				t.Error("the ping was not recorded")
 			}
 		})
 		w.Run("a slash at the end does not matter", func(t *testing.T) {

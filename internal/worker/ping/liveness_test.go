@@ -76,7 +76,7 @@ func TestRejectionIsSaved(t *testing.T) {
 		old := w.newMonitor()
 		rotated := must(w.store.RotateMonitor(w.Context(), w.ws, old.ID))(w)
 		if rotated.Token == old.Token {
-			t.Fatal("not rotated")
+			t.Fatal("the token was not rotated")
 		}
 		w.start()
 		w.until("the tokens are loaded", w.tokensLoaded)
@@ -84,11 +84,11 @@ func TestRejectionIsSaved(t *testing.T) {
 		w.want(w.ping(w.monitor.Token), 200, okBody)
 		for _, token := range []string{w.monitor.Token, old.Token, made.Token, kernel.NewPingToken(), "nonsense"} {
 			if got := w.ping(token); got.StatusCode != 429 {
-				w.Errorf("%d, want 429", got.StatusCode)
+				w.Errorf("status of a ping over the limit: %d, want 429", got.StatusCode)
 			}
 		}
 		if got := w.send("PUT", Path+w.monitor.Token, nil); got.StatusCode != 429 {
-			w.Errorf("%d, want 429", got.StatusCode)
+			w.Errorf("status of PUT over the limit: %d, want 429", got.StatusCode)
 		}
 		if n := w.rejectedCount(); n != 3 {
 			w.Errorf("%d rejected pings are kept, want those of the three valid tokens", n)
@@ -117,7 +117,7 @@ func TestRejectionIsSavedWithTheNextLivenessRecord(t *testing.T) {
 		w.start()
 		w.want(w.ping(w.monitor.Token), 200, okBody)
 		if got := w.ping(w.monitor.Token); got.StatusCode != 429 {
-			w.Errorf("%d, want 429", got.StatusCode)
+			w.Errorf("status of a second ping: %d, want 429", got.StatusCode)
 		}
 		w.until("the rejected ping is saved", func() bool { return !w.now(w.monitor.ID).RejectedAt.IsZero() })
 	})

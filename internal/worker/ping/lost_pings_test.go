@@ -68,7 +68,7 @@ func TestUnqueuedPingIsLost(t *testing.T) {
 		w.batcher.maxPending = 0
 		w.batcher.mu.Unlock()
 		if got := w.ping(w.monitor.Token); got.StatusCode != 503 {
-			t.Errorf("%d, want 503", got.StatusCode)
+			t.Errorf("status of a ping without room: %d, want 503", got.StatusCode)
 		}
 		if !w.LosingPings() {
 			t.Error("not losing pings after a ping found no room")
@@ -87,7 +87,7 @@ func TestGiveUp(t *testing.T) {
 		w.GiveUp()
 		for _, status := range statuses() {
 			if status != 503 {
-				t.Errorf("%d, want 503", status)
+				t.Errorf("status after GiveUp: %d, want 503", status)
 			}
 		}
 		if got := w.ping(w.monitor.Token); got.StatusCode != 503 {

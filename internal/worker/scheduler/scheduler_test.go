@@ -166,7 +166,7 @@ func TestRunEndsWhenTicksStall(t *testing.T) {
 			t.Errorf("Run returned %v, want ErrStalled", err)
 		}
 		if !w.Stalled() {
-			t.Error("not stalled")
+			t.Error("Stalled returned false")
 		}
 	})
 }
