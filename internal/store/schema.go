@@ -164,7 +164,7 @@ func hideSecretsOfChannels(ctx context.Context, tx *sql.Tx) error {
 }
 
 // hideSecrets returns the fields of a channel in the audit log without what became secret. kind is its type; "": the
-// channel was deleted, and the fields may have it. The topic of Zulip is none of them.
+// channel was deleted, and its type may be among the fields. The topic of a Zulip channel stays.
 func hideSecrets(kind, text string) string {
 	fields := make(map[string]any)
 	if json.Unmarshal([]byte(text), &fields) != nil {

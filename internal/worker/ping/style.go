@@ -65,7 +65,7 @@ const (
 	hastyText   = "Too many monitors of the page were created in the last minute. Please try again."
 )
 
-// message returns an answer with a message in JSON, as the API has them.
+// message returns an answer with a message in the JSON form of the API.
 func message(status int, text string) *answer { return newAnswer(status, `{"message":"`+text+`"}`) }
 
 var ownStyle = &style{
@@ -100,7 +100,7 @@ var (
 	badCronitorCode     = newAnswer(http.StatusBadRequest, "The status_code must be a number.")
 )
 
-// kumaMessage returns an answer with a message as Uptime Kuma has them.
+// kumaMessage returns an answer with a message in the form of Uptime Kuma.
 func kumaMessage(status int, text string) *answer {
 	return newAnswer(status, `{"ok":false,"msg":"`+text+`"}`)
 }
