@@ -46,7 +46,7 @@ func (c *email) Validate(bad *kernel.ValidationError) {
 	c.To = to
 	a, err := mail.ParseAddress(c.To)
 	if !ok || err != nil || a.Address != c.To {
-		bad.Add("to", "must be an e-mail address such as oncall@example.com")
+		bad.Add("to", "must be an email address such as oncall@example.com")
 	}
 }
 

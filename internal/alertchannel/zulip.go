@@ -63,7 +63,7 @@ func (c *zulip) Validate(bad *kernel.ValidationError) {
 	checkServer(bad, &c.Server)
 	kernel.CheckText(bad, "channel", c.Channel, 100)
 	if !strings.Contains(c.BotEmail, "@") || strings.Contains(c.BotEmail, ":") {
-		bad.Add("bot_email", "must be an e-mail address")
+		bad.Add("bot_email", "must be an email address")
 	}
 }
 

@@ -41,7 +41,7 @@ func (p *tab) setUp(v view) {
 	look(p, v, "setup-account")
 	p.fillIn("Your first page", "name", "Ada Lovelace", "email", "ada@example.com", "password", goodPassword)
 	look(p, v, "setup-page")
-	p.fillIn("What it shows", "name", "Acme")
+	p.fillIn("Components", "name", "Acme")
 	look(p, v, "setup-components")
 	p.fillIn("Your first monitor", "components", "Website\nAPI\nBackups")
 	look(p, v, "setup-monitor")

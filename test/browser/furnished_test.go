@@ -78,7 +78,7 @@ func makePattern(t *testing.T) {
 	f := &furnished{base: base, owner: newBrowser(t)}
 	p := f.owner.open(t, phone, linkIn(t, server, "setup-link", "--base-url", base))
 	p.fillIn("Your first page", "name", "Ada Lovelace", "email", "ada@example.com", "password", goodPassword)
-	p.fillIn("What it shows", "name", "Acme")
+	p.fillIn("Components", "name", "Acme")
 	p.fillIn("Your first monitor", "components", "Website\nAPI\nBackups")
 	f.fill(t, binary.NewClient(server.URL, token))
 	f.links = append(f.links, linkIn(t, server, "user", "reset", "ada@example.com", "--base-url", base))

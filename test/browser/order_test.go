@@ -79,7 +79,7 @@ func TestOrderOfComponents(t *testing.T) {
 	client := binary.NewClient(server.URL, token)
 	p := newBrowser(t).open(t, desktop, setup)
 	p.fillIn("Your first page", "name", "Ada Lovelace", "email", "ada@example.com", "password", goodPassword)
-	p.fillIn("What it shows", "name", "Acme")
+	p.fillIn("Components", "name", "Acme")
 	p.fillIn("Your first monitor", "components", "Website\nAPI")
 	var europe binary.Data[created]
 	client.Must(t, "POST", "/api/v1/pages/acme/groups", params{"name": "Europe"}, &europe)

@@ -31,7 +31,7 @@ func CheckEmail(bad *ValidationError, field, address string) string {
 	if err != nil || parsed.Address != address || len(address) > MaxEmailLength || len(local) > 64 ||
 		strings.ContainsFunc(address, odd) || !isHostname(domain) ||
 		!strings.Contains(domain, ".") || endsInNumber(domain) {
-		bad.Add(field, "must be an e-mail address")
+		bad.Add(field, "must be an email address")
 		return ""
 	}
 	return address

@@ -35,7 +35,7 @@ func TestDangerousChangesAskForThePassword(t *testing.T) {
 			}
 			asked := false
 			if route.Needs != rights.Anyone && route.Needs != rights.Signed {
-				asked = strings.Contains(owner.Post(path, "name", "<typed>").Text, "Confirm that it is you")
+				asked = strings.Contains(owner.Post(path, "name", "<typed>").Text, "Confirm it’s you")
 			}
 			if asked != dangerous(path) {
 				s.Errorf("%s asks for the password: %v", route.Pattern, asked)

@@ -12,7 +12,7 @@ type SetupStep struct {
 }
 
 // setupTitles are the titles of the steps.
-var setupTitles = []string{1: "Create your account", 2: "Your first page", 3: "What it shows", 4: "Your first monitor"}
+var setupTitles = []string{1: "Create your account", 2: "Your first page", 3: "Components", 4: "Your first monitor"}
 
 // Title returns the title of the step.
 func (s *SetupStep) Title() string { return setupTitles[s.Step] }

@@ -41,9 +41,8 @@ var intervals = []struct {
 	length time.Duration
 	label  string
 }{
-	{time.Minute, "every minute"}, {5 * time.Minute, "every 5 minutes"}, {15 * time.Minute, "every 15 minutes"},
-	{time.Hour, "every hour"}, {6 * time.Hour, "every 6 hours"}, {24 * time.Hour, "every day"},
-	{7 * 24 * time.Hour, "every week"},
+	{time.Minute, "minute"}, {5 * time.Minute, "5 minutes"}, {15 * time.Minute, "15 minutes"}, {time.Hour, "hour"},
+	{6 * time.Hour, "6 hours"}, {24 * time.Hour, "day"}, {7 * 24 * time.Hour, "week"},
 }
 
 // showMonitorStep shows the fourth step, with the result of a test if there is one.
@@ -60,8 +59,8 @@ func (r *request) showMonitorStep(status int, f *frame.Form, result *checkResult
 		return err
 	}
 	affected := frame.Field{
-		Name: "component_id", Label: "While it is down, this component is down, too", Type: "select",
-		Options: []frame.Option{{Label: "none: show nothing on the page"}},
+		Name: "component_id", Label: "Affected component", Type: "select",
+		Options: []frame.Option{{Label: "None (don’t show on a status page)"}},
 	}
 	for _, c := range components {
 		affected.Options = append(affected.Options, frame.Option{Value: c.ID, Label: c.Name})
@@ -72,21 +71,21 @@ func (r *request) showMonitorStep(status int, f *frame.Form, result *checkResult
 		result,
 	}
 	s.Kinds = []typeChoice{
-		{"A job that pings", path, !s.Check}, {"A target to check", path + "?type=" + string(setupCheck), s.Check},
+		{"Cron job or heartbeat", path, !s.Check}, {"Website or server", path + "?type=" + string(setupCheck), s.Check},
 	}
 	often := frame.Field{
-		Name: "interval", Label: "It runs", Type: "select",
-		Hint: "Its ping is overdue a quarter of this time later, at most an hour.",
+		Name: "interval", Label: "Runs every", Type: "select",
+		Hint: "Grace period: a quarter of the interval, up to 1 hour.",
 	}
-	fields := []frame.Field{{Name: "name", Label: "A job that should run regularly", Placeholder: "Nightly backup"}}
+	fields := []frame.Field{{Name: "name", Label: "Job name", Placeholder: "Nightly backup"}}
 	suggested := len(components) - 1
 	if s.Check {
-		often.Label, often.Hint, suggested = "It is checked", "", 0
+		often.Label, often.Hint, suggested = "Check every", "", 0
 		fields = []frame.Field{
-			{Name: "name", Label: "A website or an API", Placeholder: "Website"},
+			{Name: "name", Label: "Name", Placeholder: "Website"},
 			{
-				Name: "url", Label: "Its URL", Placeholder: "https://www.example.com/", InputMode: "url",
-				Hint: "It is up while it answers with a status from 200 to 299.",
+				Name: "url", Label: "URL", Placeholder: "https://www.example.com/", InputMode: "url",
+				Hint: "Up when the response status is 200 to 299.",
 			},
 		}
 	}

@@ -74,8 +74,8 @@ func (r *request) showAcceptForm(status int, s *acceptScreen) error {
 				Name: "name", Label: "Your name", Autocomplete: "name", Optional: true, Hint: "For a new account.",
 			}),
 			s.Draw(frame.Field{
-				Name: "second_factor", Label: "Code of your authenticator app, or a recovery code", Optional: true,
-				Hint: "Only if your account asks for it at sign-in.", Autocomplete: "one-time-code",
+				Name: "second_factor", Label: "Code from your authenticator app, or a recovery code", Optional: true,
+				Hint: "Only if your account asks for it when you sign in.", Autocomplete: "one-time-code",
 			}),
 		}
 		frame.FocusFirst(s.Fields)

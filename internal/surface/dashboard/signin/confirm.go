@@ -31,22 +31,26 @@ type confirmScreen struct {
 	HasCode  bool        // the user has an authenticator app
 }
 
-// Proofs returns what proves the identity of the user, for people; "" for nothing.
+// Proofs asks for what proves the identity of the user, as the beginning of a sentence; "" if nothing does.
 func (s *confirmScreen) Proofs() string {
 	var proofs []string
 	switch {
 	case s.Known && s.HasCode:
-		proofs = append(proofs, "your password with a code")
+		proofs = append(proofs, "enter your password and a code")
 	case s.Known:
-		proofs = append(proofs, "your password")
+		proofs = append(proofs, "enter your password")
 	}
 	if s.Passkeys {
-		proofs = append(proofs, "a passkey")
+		proofs = append(proofs, "use a passkey")
 	}
 	if s.Provider != "" {
-		proofs = append(proofs, "a new sign-in with "+s.Provider)
+		proofs = append(proofs, "sign in again with "+s.Provider)
 	}
-	return strings.Join(proofs, " or ")
+	text := strings.Join(proofs, " or ")
+	if text == "" {
+		return ""
+	}
+	return strings.ToUpper(text[:1]) + text[1:]
 }
 
 // errByProxy means that the session proves nothing without the reverse proxy.
@@ -112,10 +116,10 @@ func (r *request) confirm() (bool, error) {
 		Name: confirmField, Label: "Your password", Type: "password", Autocomplete: "current-password", Focus: true,
 	})
 	s.Code = s.Draw(frame.Field{
-		Name: confirmCodeField, Label: "Code of your authenticator app, or a recovery code",
+		Name: confirmCodeField, Label: "Code from your authenticator app, or a recovery code",
 		Autocomplete: "one-time-code",
 	})
-	return false, r.Show(status, "confirm", "Confirm that it is you", s)
+	return false, r.Show(status, "confirm", "Confirm it’s you", s)
 }
 
 // proveIdentity checks the password, with a code if the user has an authenticator app, or the passkey of the form, and

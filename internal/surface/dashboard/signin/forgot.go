@@ -78,7 +78,7 @@ func (r *request) showForgot() error {
 }
 
 func (r *request) showForgotForm(status int, s *forgotScreen) error {
-	s.Email = s.Draw(frame.Field{Name: "email", Label: "E-mail", Type: "email", Autocomplete: "username", Focus: true})
+	s.Email = s.Draw(frame.Field{Name: "email", Label: "Email", Type: "email", Autocomplete: "username", Focus: true})
 	return r.Show(status, "forgot", "Forgot your password?", s)
 }
 

@@ -43,7 +43,7 @@ func TestForgottenPassword(t *testing.T) {
 		sent := withMail(s)
 		v.Wants(v.Get("/admin/sign-in"), http.StatusOK, `href="/admin/forgot"`)
 		v.Wants(v.Get("/admin/forgot"), http.StatusOK, `action="/admin/forgot"`)
-		v.Wants(v.Post("/admin/forgot", "email", "ada"), http.StatusUnprocessableEntity, "must be an e-mail address",
+		v.Wants(v.Post("/admin/forgot", "email", "ada"), http.StatusUnprocessableEntity, "must be an email address",
 			`value="ada"`)
 		unknown := v.Wants(v.Post("/admin/forgot", "email", "nobody@example.com"), http.StatusOK,
 			"If there is an account").Text

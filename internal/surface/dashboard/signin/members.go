@@ -85,7 +85,7 @@ func (r *request) listMembers(status int, s *membersScreen) error {
 	}
 	s.Fields = []frame.Field{
 		s.Draw(frame.Field{
-			Name: "email", Label: "E-mail", Type: "email", Autocomplete: "off", Placeholder: "grace@example.com",
+			Name: "email", Label: "Email", Type: "email", Autocomplete: "off", Placeholder: "grace@example.com",
 		}),
 		s.Draw(frame.Field{Name: "role", Label: "Role", Type: "select", Options: r.roleOptions(""), Hint: roleHint}),
 	}

@@ -36,7 +36,7 @@ func TestInvitation(t *testing.T) {
 	dashboardtest.OnEachEngine(t, func(s *dashboardtest.Site) {
 		owner := s.Owner()
 		owner.Wants(owner.Post("/admin/members/invite", "email", "grace", "role", "king"),
-			http.StatusUnprocessableEntity, "must be an e-mail address", "This must be viewer", `value="grace"`)
+			http.StatusUnprocessableEntity, "must be an email address", "This must be viewer", `value="grace"`)
 		owner.Wants(owner.Post("/admin/members/invite", "email", "ADA@example.com", "role", "viewer"),
 			http.StatusUnprocessableEntity, "belongs to a member")
 		first := codeIn(s,
@@ -174,7 +174,7 @@ func TestConfirmationContinuesTheForm(t *testing.T) {
 			return total
 		}
 		form := []string{"email", "grace@example.com", "role", "viewer"}
-		owner.Wants(owner.Post("/admin/members/invite", form...), http.StatusOK, "Confirm that it is you",
+		owner.Wants(owner.Post("/admin/members/invite", form...), http.StatusOK, "Confirm it’s you",
 			`name="email" value="grace@example.com"`, `action="/admin/members/invite"`)
 		wrong := owner.Wants(owner.Post("/admin/members/invite", append(form, signin.ConfirmField, "not this one")...),
 			http.StatusUnprocessableEntity, "is wrong", `value="grace@example.com"`)
@@ -211,7 +211,7 @@ func TestAccount(t *testing.T) {
 				http.StatusSeeOther)
 		}
 		owner.Wants(owner.Get("/admin/account"), http.StatusOK, `value="Ada Lovelace"`, "This one", "Go-http-client",
-			"End all other sessions")
+			"End other sessions")
 		owner.Wants(owner.Post("/admin/account", "name", " "), http.StatusUnprocessableEntity,
 			"This field is required.")
 		owner.Wants(owner.Post("/admin/account", "name", "Ada King"), http.StatusSeeOther)
@@ -268,7 +268,7 @@ func TestSwitchWorkspace(t *testing.T) {
 		}
 		before := owner.Actor().SessionID
 		s.Dashboard.Now = func() time.Time { return time.Now().Add(account.ConfirmationAge + time.Minute) }
-		owner.Wants(owner.Post("/admin/accept", "code", issued.Code), http.StatusOK, "Confirm that it is you",
+		owner.Wants(owner.Post("/admin/accept", "code", issued.Code), http.StatusOK, "Confirm it’s you",
 			`name="code" value="`+issued.Code+`"`)
 		s.Dashboard.Now = time.Now
 		// one button, as she has signed in

@@ -83,7 +83,7 @@ func TestPasskeyIsAdded(t *testing.T) {
 		owner.Wants(owner.Get("/admin/account"), http.StatusOK, "only for a domain with HTTPS")
 		owner.Wants(owner.Post(signInOptions), http.StatusNotFound)
 		usePasskeys(s)
-		owner.Wants(owner.Get("/admin/account"), http.StatusOK, "Add a passkey")
+		owner.Wants(owner.Get("/admin/account"), http.StatusOK, "Add passkey")
 		phone := newDevice(s, owner.Actor().ID)
 		other := s.Visitor()
 		other.Wants(other.Post("/admin/sign-in", "email", "ada@example.com", "password", dashboardtest.GoodPassword),
@@ -154,7 +154,7 @@ func TestPasskeyConfirms(t *testing.T) {
 		phone := addPhone(s, s.Owner())
 		v := signsInWith(s, phone)
 		s.Dashboard.Now = func() time.Time { return time.Now().Add(account.ConfirmationAge + time.Minute) }
-		v.Wants(v.Post("/admin/tokens", "name", "ci", "scope", "read"), http.StatusOK, "or a passkey", `value="ci"`)
+		v.Wants(v.Post("/admin/tokens", "name", "ci", "scope", "read"), http.StatusOK, "or use a passkey", `value="ci"`)
 		fields := []string{"name", "ci", "scope", "read", "confirm_passkey"}
 		// The count has not increased.
 		v.Wants(v.Post("/admin/tokens", append(fields, phone.sign(v, confirmOptions))...),
@@ -281,7 +281,7 @@ func TestPasskeyOfAnotherConfirmsNothing(t *testing.T) {
 		phone := addPhone(s, owner)
 		s.Dashboard.Now = func() time.Time { return time.Now().Add(account.ConfirmationAge + time.Minute) }
 		editor.Wants(editor.Post("/admin/account/passkeys", "confirm_passkey", phone.sign(editor, confirmOptions)),
-			http.StatusUnprocessableEntity, "Confirm that it is you")
+			http.StatusUnprocessableEntity, "Confirm it’s you")
 	})
 }
 

@@ -34,7 +34,7 @@ func (r *request) showResetForm(status int, s *resetScreen) error {
 
 // newPassword is the field of a password that is chosen.
 var newPassword = frame.Field{Name: "password", Label: "New password", Type: "password", Autocomplete: "new-password",
-	Hint: "At least 12 characters. Four words at random are easy to remember."}
+	Hint: "At least 12 characters. Four random words are easy to remember."}
 
 // findCode looks up a code without using it up. user may be nil.
 func (r *request) findCode(purpose account.CodePurpose, code string, user *account.User) error {

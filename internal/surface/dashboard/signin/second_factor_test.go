@@ -46,7 +46,7 @@ func TestSecondFactor(t *testing.T) {
 		now := time.Now()
 		s.Dashboard.Now = func() time.Time { return now } // a code is not of the next step while the test runs
 		owner := s.Owner()
-		owner.Wants(owner.Get("/admin/account"), http.StatusOK, "Set up an authenticator app")
+		owner.Wants(owner.Get("/admin/account"), http.StatusOK, "Set up authenticator app")
 		owner.Wants(owner.Post("/admin/account/authenticator/begin"), http.StatusSeeOther,
 			"/admin/account/authenticator")
 		secret, recovery := setUpApp(owner)
@@ -105,7 +105,7 @@ func removalNeedsCode(owner *dashboardtest.Visitor, secret string) {
 	s, signedIn := owner.Site, owner.Dashboard.Now
 	s.Dashboard.Now = func() time.Time { return signedIn().Add(account.ConfirmationAge + time.Minute) }
 	const remove = "/admin/account/authenticator/remove"
-	owner.Wants(owner.Post(remove), http.StatusOK, "your password with a code", signin.ConfirmCodeField)
+	owner.Wants(owner.Post(remove), http.StatusOK, "Enter your password and a code", signin.ConfirmCodeField)
 	owner.Wants(owner.Post(remove, signin.ConfirmField, dashboardtest.GoodPassword), http.StatusUnprocessableEntity,
 		"The code is wrong")
 	owner.Wants(owner.Post(remove, signin.ConfirmField, dashboardtest.GoodPassword, signin.ConfirmCodeField,

@@ -23,7 +23,7 @@ func (r *request) showAccount(status int, f *frame.Form) error {
 	s := &frame.SetupStep{Form: f, Step: 1}
 	s.DrawFields(
 		frame.Field{Name: "name", Label: "Your name", Autocomplete: "name"},
-		frame.Field{Name: "email", Label: "E-mail", Type: "email", Autocomplete: "username"},
+		frame.Field{Name: "email", Label: "Email", Type: "email", Autocomplete: "username"},
 		newPassword)
 	return r.Show(status, "setup_account", s.Title(), s)
 }

@@ -59,7 +59,7 @@ func (r *request) showSignInForm(status int, s *signInScreen) error {
 	}
 	if s.Passwords {
 		s.Email = s.Draw(frame.Field{
-			Name: "email", Label: "E-mail", Type: "email", Autocomplete: "username", Focus: true,
+			Name: "email", Label: "Email", Type: "email", Autocomplete: "username", Focus: true,
 		})
 		s.Password = s.Draw(frame.Field{
 			Name: "password", Label: "Password", Type: "password", Autocomplete: "current-password",
@@ -77,7 +77,7 @@ func (r *request) signIn() error {
 		return r.showSignInForm(status, s)
 	}
 	if r.SingleSignOn.NoPasswords {
-		return refuse(http.StatusForbidden, "Nobody can sign in with a password here.")
+		return refuse(http.StatusForbidden, "Signing in with a password is turned off.")
 	}
 	account, matches, err := r.tryPassword(frame.Attempter{Account: typed.Get("email")}, typed.Get("password"))
 	if errors.As(err, new(*frame.TooManyAttempts)) || errors.Is(err, password.ErrBusy) {
@@ -91,7 +91,7 @@ func (r *request) signIn() error {
 		in, err = r.Store.SignInWithPassword(r.Context(), account, r.Browser())
 	}
 	if !matches || errors.Is(err, kernel.ErrNotFound) {
-		return refuse(http.StatusUnprocessableEntity, "The e-mail address or the password is wrong.")
+		return refuse(http.StatusUnprocessableEntity, "The email or password is wrong.")
 	}
 	if err == nil && in.Pending == "" {
 		r.rememberBrowser(account.PasswordHash)
@@ -137,7 +137,7 @@ func (r *request) refuseAttempt(err error, refuse func(status int, message strin
 		r.refusedStatus = http.StatusServiceUnavailable
 		r.W.Header().Set("Retry-After", frame.BusyRetryAfter)
 		return refuse(r.refusedStatus,
-			"Too many people are signing in at this moment. Please try again in some seconds.")
+			"Too many people are signing in at this moment. Please try again in a few seconds.")
 	}
 	var tooMany *frame.TooManyAttempts
 	if !errors.As(err, &tooMany) {

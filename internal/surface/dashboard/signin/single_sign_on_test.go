@@ -165,7 +165,7 @@ func TestProviderConfirms(t *testing.T) {
 		invite := func() dashboardtest.Answer {
 			return v.Post("/admin/members/invite", "email", "bob@example.com", "role", "viewer")
 		}
-		asked := v.Wants(invite(), http.StatusOK, "Confirm that it is you", "Confirm with Acme SSO",
+		asked := v.Wants(invite(), http.StatusOK, "Confirm it’s you", "Confirm with Acme SSO",
 			`value="bob@example.com"`)
 		if strings.Contains(asked.Text, `type="password"`) {
 			s.Error("a password is asked for that does not exist")
@@ -177,7 +177,7 @@ func TestProviderConfirms(t *testing.T) {
 		fake.Claims["auth_time"] = time.Now().Unix()
 		fake.Claims["sub"] = "eve-1"
 		v.Wants(through(v, confirm), http.StatusForbidden, "somebody else")
-		v.Wants(invite(), http.StatusOK, "Confirm that it is you")
+		v.Wants(invite(), http.StatusOK, "Confirm it’s you")
 		fake.Claims["sub"] = "ada-1"
 		v.Wants(through(v, confirm), http.StatusOK, "press Continue")
 		v.Wants(invite(), http.StatusCreated, "/admin/accept?code=")

@@ -74,10 +74,10 @@ func (r *request) showNewPageForm(status int, f *frame.Form) error {
 // newPageFields are the fields of every form for a new page.
 func newPageFields(base string) []frame.Field {
 	name, slug := pageField("name"), pageField("slug")
-	name.Label, name.Hint = "Name of the page",
+	name.Label, name.Hint = "Page name",
 		"Visitors see it at the top. Usually the name of your product or company."
-	slug.Label, slug.Optional, slug.Hint = "Its address", true,
-		"The page is shown at "+base+"/status/…. Left empty, it is made from the name."
+	slug.Label, slug.Optional, slug.Hint = "URL", true,
+		"The page is shown at "+base+"/status/…. Leave empty to derive it from the name."
 	return []frame.Field{name, slug}
 }
 
