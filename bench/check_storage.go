@@ -147,7 +147,7 @@ func (f *storageFill) result(i int, m monitor.Monitor) monitor.CheckResult {
 		Phases: monitor.CheckPhases{DNS: total / 20, Connect: total / 5, FirstByte: total / 2, Total: total},
 	}
 	if rand.N(500) == 0 {
-		r.Status, r.Reason, r.Body = monitor.CheckFailed, "status 502, expected 200-299",
+		r.Status, r.Reason, r.Body = monitor.CheckFailed, "HTTP 502 (expected 200–299)",
 			strings.Repeat("Bad gateway. ", 20)
 	}
 	return r

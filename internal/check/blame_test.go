@@ -161,7 +161,7 @@ func TestWebSocketsFollowNoRedirect(t *testing.T) {
 	})
 	o := runOnce(t, "websocket",
 		fields(t, "url", "ws"+strings.TrimPrefix(s.URL, "http"), "secret_headers", map[string]string{"X-Key": "k"}))
-	if expectFailure(t, o, "status 307, expected 101"); asked.Load() {
+	if expectFailure(t, o, "HTTP 307 (expected 101)"); asked.Load() {
 		t.Error("another server was asked")
 	}
 }

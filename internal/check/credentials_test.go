@@ -85,7 +85,7 @@ func TestCredentialsCannotBeGuessed(t *testing.T) {
 		}
 		o := runWithoutSecrets(t, append(given, "expected_statuses", []string{"404"})...)
 		// The password of Digest is the word in the mark, which is hidden, too.
-		if o.Failure != "status 200, expected 404" ||
+		if o.Failure != "HTTP 200 (expected 404)" ||
 			strings.ReplaceAll(o.Body, "[[secret]]", "[secret]") != "sent=[secret]" {
 			t.Errorf("%s: %q, with the body %q", name, o.Failure, o.Body)
 		}

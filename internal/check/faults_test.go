@@ -309,7 +309,7 @@ func TestProxy(t *testing.T) {
 	defer proxy.Close()
 	given := []any{"url", "https://hidden.example/", "insecure", true, "proxy", proxy.URL, "body_contains", "through"}
 	o := runOnce(t, "http", fields(t, given...))
-	expectFailure(t, o, "the proxy refused to connect: status 407")
+	expectFailure(t, o, "the proxy refused to connect: HTTP 407")
 	if to := probe(t, "http", fields(t, given...)).Target(); to != (Target{Host: "hidden.example"}) {
 		t.Errorf("target %+v, which may not be reachable without the proxy", to)
 	}
@@ -349,7 +349,7 @@ func proxyFaults(t *testing.T) []proxyFault {
 		serveTLS(t, &tls.Config{Certificates: []tls.Certificate{certificate}}))
 	return []proxyFault{
 		{"refuses to connect", "https://hidden.example/", forward(t, 502, "X", "y"),
-			"the proxy refused to connect: status 502", false},
+			"the proxy refused to connect: HTTP 502", false},
 		{"refused", "https://hidden.example/", "http://" + closedPort(t).String(),
 			"connection refused by PROXY (the proxy)", false},
 		{"says nothing", "https://hidden.example/", "http://" + faulty(t, afterRequest(func(c *net.TCPConn) {})),
@@ -368,16 +368,16 @@ func proxyFaults(t *testing.T) []proxyFault {
 			"http://" + faulty(t, afterRequest(says(connected, afterHello(says("220 ready\r\n", hang))))),
 			`hidden.example:443 does not speak TLS: its answer begins with "220 r"`, true},
 		{"wants a password", "http://hidden.example/", forward(t, 407, "X", "y"),
-			"the proxy refused to connect: status 407", false},
+			"the proxy refused to connect: HTTP 407", false},
 		{"its own error", "http://hidden.example/", forward(t, 500, "Proxy-Status", "squid; error=dns_error"),
-			"the proxy failed: status 500", false},
+			"the proxy failed: HTTP 500", false},
 		{"an error of either", "http://hidden.example/", forward(t, 504, "X", "y"),
-			"status 504 of the proxy or the target, expected 200-299", false},
+			"HTTP 504 from the proxy or the target (expected 200–299)", false},
 		{"a bad gateway of either", "http://hidden.example/", forward(t, 502, "X", "y"),
-			"status 502 of the proxy or the target, expected 200-299", false},
+			"HTTP 502 from the proxy or the target (expected 200–299)", false},
 		{"an overload of either", "http://hidden.example/", forward(t, 503, "X", "y"),
-			"status 503 of the proxy or the target, expected 200-299", false},
-		{"an error of the target", "http://hidden.example/", forward(t, 500, "X", "y"), "status 500, expected 200-299",
+			"HTTP 503 from the proxy or the target (expected 200–299)", false},
+		{"an error of the target", "http://hidden.example/", forward(t, 500, "X", "y"), "HTTP 500 (expected 200–299)",
 			true},
 		{"SOCKS", "http://hidden.example/",
 			"socks5://" + faulty(t, socks("\x05\x04\x00\x01\x00\x00\x00\x00\x00\x00", hang)),
@@ -467,12 +467,12 @@ func TestOAuth(t *testing.T) {
 	}
 	expectGood(t, run("/?expect=1", "secret"))
 	refused := run("/?expect=2", "secret")
-	if expectFailure(t, refused, "status 401, expected 200-299"); refused.Body != "Bearer [secret] is not accepted" {
+	if expectFailure(t, refused, "HTTP 401 (expected 200–299)"); refused.Body != "Bearer [secret] is not accepted" {
 		t.Errorf("the response is kept as %q", refused.Body)
 	}
 	expectGood(t, run("/?expect=2", "secret"))
 	refused = run("/", "wrong")
-	expectFailure(t, refused, "the OAuth2 token URL answered status 401 (invalid_client)")
+	expectFailure(t, refused, "the OAuth2 token URL returned HTTP 401 (invalid_client)")
 	if !refused.NotAsked || !refused.Answered {
 		t.Errorf("a target that was not asked: %+v", refused)
 	}
@@ -591,7 +591,7 @@ http {
 	startServer(t, exec.Command(bin, "-e", filepath.Join(dir, "error.log"), "-c", config))
 	plain := fmt.Sprintf("http://127.0.0.1:%d", port)
 	await(t, probe(t, "http", fields(t, "url", plain)), func(o Outcome) bool { return o.Failure == "" })
-	expectFailure(t, runOnce(t, "http", fields(t, "url", plain+"/gone")), "status 410, expected 200-299")
+	expectFailure(t, runOnce(t, "http", fields(t, "url", plain+"/gone")), "HTTP 410 (expected 200–299)")
 	for version, protocol := range map[string]string{"1.1": "HTTP/1.1", "2": "HTTP/2.0"} {
 		o := runOnce(t, "http", fields(t, "url", plain+"/moved", "ca_certificates", a.pem, "body_contains", "well"))
 		expectGood(t, o)

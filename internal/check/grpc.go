@@ -100,17 +100,17 @@ func healthRequest(service string) []byte {
 // judge returns why the service is not healthy according to the response; "": it is.
 func (p *grpcProbe) judge(response *http.Response, message []byte) string {
 	if response.StatusCode != http.StatusOK {
-		return fmt.Sprintf("status %d, expected a response of gRPC", response.StatusCode)
+		return fmt.Sprintf("HTTP %d (expected a gRPC response)", response.StatusCode)
 	}
 	if !strings.HasPrefix(response.Header.Get("Content-Type"), "application/grpc") {
-		return "the response is not one of gRPC"
+		return "not a gRPC response"
 	}
 	status := response.Trailer.Get("Grpc-Status")
 	if status == "" {
 		status = response.Header.Get("Grpc-Status") // a response without a message has no trailer
 	}
 	if code, err := strconv.ParseUint(status, 10, 32); err != nil {
-		return "the response has no status of gRPC"
+		return "the response has no gRPC status"
 	} else if code != 0 {
 		return p.statusReason(uint32(code))
 	}
@@ -147,7 +147,7 @@ func (p *grpcProbe) statusReason(code uint32) string {
 	case 14:
 		return p.named() + " is unavailable"
 	}
-	return fmt.Sprintf("the server answered status %d of gRPC", code)
+	return fmt.Sprintf("the server returned gRPC status %d", code)
 }
 
 // healthStatus returns the status of the HealthCheckResponse in a gRPC message.

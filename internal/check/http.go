@@ -367,7 +367,7 @@ func newTransport(r *run, ipVersion string, config *tls.Config) *http.Transport 
 // proxyError is the status with which a proxy refused to connect to the target.
 type proxyError int
 
-func (e proxyError) Error() string { return fmt.Sprintf("the proxy refused: status %d", int(e)) }
+func (e proxyError) Error() string { return fmt.Sprintf("the proxy refused: HTTP %d", int(e)) }
 
 // requests measures the requests of one run: the first, and one for each redirect.
 type requests struct {
@@ -429,7 +429,7 @@ func (q *requests) fail(err error) Outcome {
 	var refused proxyError
 	switch {
 	case errors.As(err, &refused):
-		return Outcome{Failure: fmt.Sprintf("the proxy refused to connect: status %d", int(refused))}
+		return Outcome{Failure: fmt.Sprintf("the proxy refused to connect: HTTP %d", int(refused))}
 	case errors.Is(err, errRedirects):
 		return Outcome{Failure: fmt.Sprintf("more than %d redirects", maxRedirects), Answered: true}
 	case errors.Is(err, errRedirectScheme):
@@ -457,7 +457,7 @@ func (p *httpProbe) judge(ctx context.Context, q *requests, response *http.Respo
 			return Outcome{Failure: why}
 		}
 		o.Body, o.BodyCut = body.excerpt(ctx, q.run)
-		o.Failure = fmt.Sprintf("status %d, expected %s", response.StatusCode, strings.Join(p.ExpectedStatuses, ", ")) +
+		o.Failure = fmt.Sprintf("HTTP %d (expected %s)", response.StatusCode, p.expected()) +
 			statusHint(response, o.Body) + p.authenticationHint(response)
 	case p.HTTPVersion == "2" && response.ProtoMajor != 2:
 		o.Failure = "the response is HTTP/1.1, expected HTTP/2"
@@ -481,6 +481,11 @@ func (p *httpProbe) judge(ctx context.Context, q *requests, response *http.Respo
 	return o
 }
 
+// expected lists the expected statuses for people: "200–299, 404".
+func (p *httpProbe) expected() string {
+	return strings.ReplaceAll(strings.Join(p.ExpectedStatuses, ", "), "-", "–")
+}
+
 // proxyFailure returns the failure if a response comes, or may come, from the proxy instead of the target, and
 // otherwise "". This can happen to requests over http, which a proxy forwards. It then resets the time to the first
 // byte, which is not one of the target.
@@ -494,13 +499,12 @@ func (p *httpProbe) proxyFailure(q *requests, response *http.Response) string {
 	why := ""
 	switch {
 	case response.StatusCode == http.StatusProxyAuthRequired:
-		why = "the proxy refused to connect: status 407"
+		why = "the proxy refused to connect: HTTP 407"
 	case strings.Contains(response.Header.Get("Proxy-Status"), "error="): // RFC 9209
-		why = fmt.Sprintf("the proxy failed: status %d", response.StatusCode)
+		why = fmt.Sprintf("the proxy failed: HTTP %d", response.StatusCode)
 	case response.StatusCode == http.StatusBadGateway, response.StatusCode == http.StatusServiceUnavailable,
 		response.StatusCode == http.StatusGatewayTimeout:
-		why = fmt.Sprintf("status %d of the proxy or the target, expected %s", response.StatusCode,
-			strings.Join(p.ExpectedStatuses, ", "))
+		why = fmt.Sprintf("HTTP %d from the proxy or the target (expected %s)", response.StatusCode, p.expected())
 	default:
 		return ""
 	}

@@ -80,13 +80,13 @@ func TestDigest(t *testing.T) {
 		{"a GET of the body", []string{challenge + `, algorithm=MD5, qop="auth-int"`}, md5.New, "auth-int",
 			[]any{"method", "GET", "body", ""}, ""},
 		{"a wrong password", []string{challenge + `, qop="auth"`}, md5.New, "auth", []any{"password", "wrong"},
-			"status 401, expected 200-299: the server does not accept the user name and the password"},
+			"HTTP 401 (expected 200–299): the server does not accept the user name and the password"},
 		{"only Basic", []string{`Basic realm="a realm"`}, md5.New, "", nil,
-			"status 401, expected 200-299: the server does not offer Digest authentication"},
+			"HTTP 401 (expected 200–299): the server does not offer Digest authentication"},
 		{"an unknown algorithm", []string{challenge + `, algorithm=TIGER, qop="auth"`}, md5.New, "auth", nil,
-			"status 401, expected 200-299: the server requires an algorithm of Digest authentication other than MD5, " +
+			"HTTP 401 (expected 200–299): the server requires an algorithm of Digest authentication other than MD5, " +
 				"SHA-256 and SHA-512"},
-		{"basic", []string{challenge}, md5.New, "", []any{"digest", false}, "status 401, expected 200-299"},
+		{"basic", []string{challenge}, md5.New, "", []any{"digest", false}, "HTTP 401 (expected 200–299)"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var got atomic.Value

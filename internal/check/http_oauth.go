@@ -143,7 +143,7 @@ func (a *oauth) token(ctx context.Context, r *run, transport func(*run) *http.Tr
 	var status *oauth2.RetrieveError
 	switch {
 	case errors.As(err, &status) && status.Response != nil:
-		why := fmt.Sprintf("the OAuth2 token URL answered status %d", status.Response.StatusCode)
+		why := fmt.Sprintf("the OAuth2 token URL returned HTTP %d", status.Response.StatusCode)
 		if code := shorten(status.ErrorCode); code != "" && !strings.Contains(code, " ") {
 			why += " (" + code + ")"
 		}

@@ -68,8 +68,8 @@ func TestHTTP(t *testing.T) {
 		more                []any
 	}{
 		{"good", "/", "", nil},
-		{"status", "/teapot", "status 418, expected 200-299", nil},
-		{"several statuses", "/teapot", "status 418, expected 200-299, 404",
+		{"status", "/teapot", "HTTP 418 (expected 200–299)", nil},
+		{"several statuses", "/teapot", "HTTP 418 (expected 200–299, 404)",
 			[]any{"expected_statuses", []string{"200-299", "404"}}},
 		{"status as expected", "/teapot", "", []any{"expected_statuses", []string{"400-499"}}},
 		{"contains", "/", "", []any{"body_contains", "is well"}},
@@ -90,13 +90,13 @@ func TestHTTP(t *testing.T) {
 		{"redirects", "/loop", "more than 10 redirects, in a circle", nil},
 		{"redirect to a file", "/file", "the target redirects to a URL that is neither http nor https", nil},
 		{"redirected", "/moved", "", []any{"body_contains", "all is well"}},
-		{"redirect not followed", "/moved", "status 301, expected 200-299", []any{"follow_redirects", false}},
-		{"redirected to a failure", "/near", "status 418, expected 200-299, after a redirect to " + s.URL + "/teapot",
+		{"redirect not followed", "/moved", "HTTP 301 (expected 200–299)", []any{"follow_redirects", false}},
+		{"redirected to a failure", "/near", "HTTP 418 (expected 200–299), after a redirect to " + s.URL + "/teapot",
 			nil},
 		{"redirected twice to a failure", "/far",
-			"status 418, expected 200-299, after 2 redirects, the last one to " + s.URL + "/teapot", nil},
+			"HTTP 418 (expected 200–299), after 2 redirects, the last one to " + s.URL + "/teapot", nil},
 		{"basic authentication", "/private", "", []any{"username", "me", "password", "secret"}},
-		{"wrong password", "/private", "status 401, expected 200-299", []any{"username", "me", "password", "wrong"}},
+		{"wrong password", "/private", "HTTP 401 (expected 200–299)", []any{"username", "me", "password", "wrong"}},
 		{"request", "/echo", "",
 			[]any{
 				"method", "POST", "headers", map[string]string{"host": "other.example"}, "secret_headers",
@@ -144,7 +144,7 @@ func TestHTTPS(t *testing.T) {
 		fields(t, "url", fmt.Sprintf("https://localhost:%d", port), "ca_certificates", authority, "ip_version", "4"))
 	expectFailure(t, o, "the certificate is not valid for localhost, but for example.com, *.example.com")
 	o = runOnce(t, "http", fields(t, "url", fmt.Sprintf("http://127.0.0.1:%d", port)))
-	expectFailure(t, o, "status 400, expected 200-299: the port expects https")
+	expectFailure(t, o, "HTTP 400 (expected 200–299): the port expects https")
 	plain := webServer(t, false, func(http.ResponseWriter, *http.Request) {})
 	o = runOnce(t, "http", fields(t, "url", strings.Replace(plain.URL, "http:", "https:", 1)))
 	expectFailure(t, o, plain.Listener.Addr().String()+" does not speak TLS, but HTTP: the URL is one of https")

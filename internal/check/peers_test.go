@@ -434,7 +434,7 @@ func TestWebSocket(t *testing.T) {
 		{"subprotocol", "", []any{"subprotocol", "chat"}},
 		{"another subprotocol", "the server did not choose the subprotocol mqtt", []any{"subprotocol", "mqtt"}},
 		{"closed", "the server closed the WebSocket with status 1000", []any{"send", "bye", "expect", "x"}},
-		{"no WebSocket", "status 404, expected 101", []any{"url", strings.Replace(url, "/socket", "/", 1)}},
+		{"no WebSocket", "HTTP 404 (expected 101)", []any{"url", strings.Replace(url, "/socket", "/", 1)}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			o := runOnce(t, "websocket", fields(t, append([]any{"url", url}, c.more...)...))

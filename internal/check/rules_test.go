@@ -38,7 +38,7 @@ func TestTokenURLIsNotLeft(t *testing.T) {
 	o := Run(t.Context(), new(Network),
 		probe(t, "http", fields(t, "url", s.URL, "oauth2_token_url", s.URL+"/token", "oauth2_client_id", "client",
 			"oauth2_client_secret", "secret")), testTimeout)
-	if expectFailure(t, o, "the OAuth2 token URL answered status 307"); other != "" {
+	if expectFailure(t, o, "the OAuth2 token URL returned HTTP 307"); other != "" {
 		t.Errorf("the secret was sent to another URL: %s", other)
 	}
 }

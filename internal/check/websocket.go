@@ -123,7 +123,7 @@ func (p *websocketProbe) run(ctx context.Context, r *run) Outcome {
 	conn, response, err := websocket.Dial(httptrace.WithClientTrace(ctx, hops.trace()), p.URL, options)
 	switch {
 	case err != nil && response != nil && response.StatusCode != http.StatusSwitchingProtocols:
-		return Outcome{Answered: true, Failure: fmt.Sprintf("status %d, expected 101", response.StatusCode)}
+		return Outcome{Answered: true, Failure: fmt.Sprintf("HTTP %d (expected 101)", response.StatusCode)}
 	case err != nil && response != nil:
 		return Outcome{Answered: true, Failure: p.notWebSocket(response.Header)}
 	case err != nil:

@@ -35,7 +35,8 @@ func (w *world) marks(when string, want int) {
 func (w *world) explained(m monitor.Monitor) string {
 	w.Helper()
 	e := must(w.MonitorDetail(w.ctx, w.ws, m.ID))(w).Explanation
-	return strings.Join(e.Sentences(func(t time.Time) string { return t.Format(time.TimeOnly) }), " ")
+	clock := func(t time.Time) string { return t.Format(time.TimeOnly) }
+	return strings.Join(e.Sentences(clock, clock), " ")
 }
 
 // unknownTime returns how much of today is unknown on the page of the world's component.
@@ -114,8 +115,7 @@ func (w *world) tellsLateChecks(m monitor.Monitor, due time.Time) {
 	w.Helper()
 	got, want := w.explained(m),
 		"Not checked since "+due.Format(time.TimeOnly)+
-			", when a check was due: the checks are late, and until the next result it is unknown whether the "+
-			"target works."
+			", when a check was due: checks are late, and the state is unknown until the next result."
 	if got != want {
 		w.Errorf("explained: %s", got)
 	}

@@ -49,7 +49,7 @@ func (w *world) resultOf(c store.ClaimedCheck, status monitor.CheckStatus) monit
 		Phases: monitor.CheckPhases{DNS: 1500 * time.Microsecond, Total: 30 * time.Millisecond},
 	}
 	if status == monitor.CheckFailed {
-		r.Reason, r.Answered, r.Body = "status 502, expected 200-299", true, "bad gateway"
+		r.Reason, r.Answered, r.Body = "HTTP 502 (expected 200–299)", true, "bad gateway"
 	}
 	return r
 }
@@ -96,13 +96,13 @@ func TestChecks(t *testing.T) {
 		w.shows(kernel.StatusOperational)
 		w.check(monitor.CheckFailed)
 		m = w.monitorNow(m)
-		if m.DisplayState() != monitor.MonitorDown || m.CheckState.Reason != "status 502, expected 200-299" {
+		if m.DisplayState() != monitor.MonitorDown || m.CheckState.Reason != "HTTP 502 (expected 200–299)" {
 			t.Errorf("after two failures: %+v", m)
 		}
 		w.shows(kernel.StatusPartialOutage)
 		notes, _, err := w.IncidentNotes(w.ctx, w.ws, w.incident().ID, firstHundred)
 		w.ok(err)
-		if len(notes) != 1 || notes[0].Output != "status 502, expected 200-299" {
+		if len(notes) != 1 || notes[0].Output != "HTTP 502 (expected 200–299)" {
 			t.Errorf("notes: %+v", notes)
 		}
 		down := w.clock.now()

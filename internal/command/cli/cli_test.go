@@ -708,11 +708,11 @@ func TestExplainedViews(t *testing.T) {
 	_, stdout, stderr := against(t,
 		answer(200, "", "", `{"data": {"state": "up", "as_of": "2026-11-24T05:00:00.000Z", "check": {"status": "ok",
 		"gaps": [{"from": "2026-11-24T03:00:00.000Z", "to": null}, {"from": "2026-11-24T01:00:00.000Z", "to": "2026-11-24T02:00:00.000Z"}],
-		"views": [{"status": "failed", "reason": "status 502", "location": "frankfurt", "started_at": "2026-11-24T04:00:00.000Z"},
+		"views": [{"status": "failed", "reason": "HTTP 502", "location": "frankfurt", "started_at": "2026-11-24T04:00:00.000Z"},
 			{"status": "ok", "reason": null, "location": "virginia", "started_at": "2026-11-24T04:00:00.000Z"}]}}}`), "monitor", "explain", "mon_1")
 	at := func(hour int) string { return console.Time(time.Date(2026, 11, 24, hour, 0, 0, 0, time.UTC)) }
 	want := "The last check succeeded.\nSeen from frankfurt at " + at(4) +
-		": failed, status 502.\nSeen from virginia at " + at(4) + ": ok.\n" +
+		": failed, HTTP 502.\nSeen from virginia at " + at(4) + ": ok.\n" +
 		"From " + at(1) + " until " + at(2) + " it is unknown whether the target worked.\n"
 	if stdout != want || stderr != "" {
 		t.Errorf("got\n%s%s\nwant\n%s", stdout, stderr, want)

@@ -136,7 +136,7 @@ func (cmd *monitorExplain) Run(c *commandContext) error {
 				PingedAt: gap.PingedAt, Length: time.Duration(gap.Length * float64(time.Second)),
 			})
 		}
-		for _, sentence := range of.Sentences(console.Time) {
+		for _, sentence := range of.Sentences(console.Time, console.Time) {
 			c.Printf("%s\n", sentence)
 		}
 		if rhythm, ok := of.Rhythm(); ok {

@@ -50,6 +50,45 @@ func FormatDuration(d time.Duration) string {
 	return strings.Join(words, " ")
 }
 
+// CompactDuration formats d, rounded to seconds, in English with one or two short units, and cuts off the rest: "12 s",
+// "16 h 26 min", "8 d". It counts up to two days in hours.
+func CompactDuration(d time.Duration) string {
+	d = max(d, 0).Round(time.Second)
+	units := []struct {
+		length time.Duration
+		name   string
+	}{{24 * time.Hour, "d"}, {time.Hour, "h"}, {time.Minute, "min"}, {time.Second, "s"}}
+	if d < 48*time.Hour {
+		units = units[1:]
+	}
+	for i, unit := range units {
+		if d < unit.length {
+			continue
+		}
+		text := fmt.Sprintf("%d %s", d/unit.length, unit.name)
+		if i+1 < len(units) {
+			if rest := d % unit.length / units[i+1].length; rest > 0 {
+				text += fmt.Sprintf(" %d %s", rest, units[i+1].name)
+			}
+		}
+		return text
+	}
+	return "0 s"
+}
+
+// EveryDuration says in English how often something happens: "every minute", "every 25 h".
+func EveryDuration(d time.Duration) string {
+	switch d {
+	case time.Second:
+		return "every second"
+	case time.Minute:
+		return "every minute"
+	case time.Hour:
+		return "every hour"
+	}
+	return "every " + CompactDuration(d)
+}
+
 // FormatNumber formats n with a comma between groups of three digits: "1,200".
 func FormatNumber(n int) string {
 	digits := strconv.Itoa(n)

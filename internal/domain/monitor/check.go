@@ -81,7 +81,7 @@ type CheckResult struct {
 	DueAt     time.Time // when the check, or the recheck after a failure, was due
 	StartedAt time.Time // when it began, by the database's clock
 	Status    CheckStatus
-	// why it failed or warns, in English, such as "status 502, expected 200-299"; "": neither
+	// why it failed or warns, in English, such as "HTTP 502 (expected 200–299)"; "": neither
 	Reason               string
 	Answered             bool // the target answered, so the network works: a failure is the target's
 	Warning              bool // Reason is a warning of a good result, such as "certificate expires in 20 days"

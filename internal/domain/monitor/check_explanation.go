@@ -16,54 +16,52 @@ func (e Explanation) checkSentences(clock func(time.Time) string) (all []string)
 	s := e.Check
 	switch e.State {
 	case MonitorWaiting:
-		say("The target has not been checked yet. Until then the monitor cannot go down.")
+		say("Waiting for the first check. The monitor won't alert until then.")
 	case MonitorDown:
-		say("The checks failed: the monitor has been down since %s. %s the outage.", clock(e.DownSince),
-			e.goodResults())
+		say("Down since %s because checks failed. %s the outage.", clock(e.DownSince), e.goodResults())
 		if s.Good > 0 {
 			say("The last %s succeeded.", checks(s.Good))
 		}
 		if e.TakenOver {
-			say("Its incident was taken over: the recovery does not resolve it.")
+			say("%s", takenOver)
 		}
 	case MonitorSuppressed:
-		say("The last %s failed, while a parent of the monitor is down: there is no outage of its own. Failures are "+
-			"counted from zero once the parent is up.", checks(e.Failures))
+		say("The last %s failed while a parent monitor is down, so this monitor has no outage of its own. Failures "+
+			"count from zero when the parent is up.", checks(e.Failures))
 	case MonitorFailing:
-		say("The last %s failed. The monitor is down when %d in a row have failed.", checks(e.Failures), e.Threshold)
+		say("The last %s failed. The monitor goes down after %s.", checks(e.Failures), failures(e.Threshold))
 	case MonitorSlow:
-		say("The target has been slow since %s. %s that.", clock(s.SlowSince), e.goodResults())
+		say("Slow since %s. %s this.", clock(s.SlowSince), e.goodResults())
 	case MonitorUp:
 		if s.Status == CheckFailed {
-			say("The last check failed, and has not counted.")
+			say("The last check failed, but did not count.")
 		} else if s.Slow > 0 {
-			say("The last %s succeeded slowly. The monitor is slow after %d in a row.", checks(s.Slow), e.Threshold)
+			say("Slow results: %d of %d that make the monitor slow.", s.Slow, e.Threshold)
 		} else {
 			say("The last check succeeded.")
 		}
 	}
 	if s.Status == CheckFailed && s.Reason != "" {
-		say("The last failure: %s.", s.Reason)
+		say("Last failure: %s.", s.Reason)
 	}
 	switch {
 	case s.UnknownSince.IsZero():
 	case s.Late:
-		say("Not checked since %s, when a check was due: the checks are late, and until the next result it is "+
-			"unknown whether the target works.", clock(s.UnknownSince))
+		say("Not checked since %s, when a check was due: checks are late, and the state is unknown until the next "+
+			"result.", clock(s.UnknownSince))
 	default:
 		reason := cmp.Or(e.UnknownReason,
 			"the server's own network does not work, or it is not allowed to connect to the target")
-		say("Since %s it is unknown whether the target works: %s. Such checks do not count.", clock(s.UnknownSince),
-			reason)
+		say("Unknown since %s: %s. These checks do not count.", clock(s.UnknownSince), reason)
 	}
 	if e.SuppressedUntil.After(e.AsOf) {
-		say("Until %s failures do not count, because the component is under maintenance.", clock(e.SuppressedUntil))
+		say("Failures do not count until %s: the component is under maintenance.", clock(e.SuppressedUntil))
 	}
 	switch {
 	case e.DueAt.After(e.AsOf):
-		say("The next check is at %s.", clock(e.DueAt))
+		say("Next check %s.", clock(e.DueAt))
 	case !e.DueAt.IsZero() && !s.Late: // otherwise, a sentence above says so
-		say("The next check has been overdue since %s.", clock(e.DueAt))
+		say("Next check overdue since %s.", clock(e.DueAt))
 	}
 	return append(all, e.warningSentences()...)
 }
@@ -120,14 +118,21 @@ func (e Explanation) UncheckedTimes() (all []schedule.ListeningGap) {
 
 // goodResults returns how many results in a row end the outage or the degradation, as the beginning of a sentence.
 func (e Explanation) goodResults() string {
-	one, several := "The next good result ends", "%d good results in a row end"
+	one, several := "The next good result ends", "%d consecutive good results end"
 	if e.State == MonitorSlow {
-		one, several = "The next result that is not slow ends", "%d results in a row that are not slow end"
+		one, several = "The next fast result ends", "%d consecutive fast results end"
 	}
 	if e.RecoveryThreshold <= 1 {
 		return one
 	}
 	return fmt.Sprintf(several, e.RecoveryThreshold)
+}
+
+func failures(n int) string {
+	if n == 1 {
+		return "1 failure"
+	}
+	return fmt.Sprintf("%d consecutive failures", n)
 }
 
 func checks(n int) string {

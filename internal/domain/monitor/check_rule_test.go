@@ -369,76 +369,76 @@ var explained = time.Date(2026, 3, 14, 2, 0, 0, 0, time.UTC)
 
 // checkSentences are what is said of a check, and what the monitor is then.
 var checkSentences = map[string]func(*monitor.Monitor){
-	"The target has not been checked yet. Until then the monitor cannot go down. The next check is at 02:01:00.": func(
+	"Waiting for the first check. The monitor won't alert until then. Next check 02:01:00.": func(
 		m *monitor.Monitor,
 	) {
 		m.CheckState.Status = ""
 	},
-	"The last check succeeded. The next check is at 02:01:00.": func(*monitor.Monitor) {},
-	"The last check failed. The monitor is down when 2 in a row have failed. The last failure: status 502. The " +
-		"next check is at 02:01:00.": func(m *monitor.Monitor) {
-		m.ConsecutiveFailures, m.CheckState.Status, m.CheckState.Reason = 1, monitor.CheckFailed, "status 502"
+	"The last check succeeded. Next check 02:01:00.": func(*monitor.Monitor) {},
+	"The last check failed. The monitor goes down after 2 consecutive failures. Last failure: HTTP 502. Next " +
+		"check 02:01:00.": func(m *monitor.Monitor) {
+		m.ConsecutiveFailures, m.CheckState.Status, m.CheckState.Reason = 1, monitor.CheckFailed, "HTTP 502"
 	},
-	"The target has been slow since 01:00:00. 2 results in a row that are not slow end that. The next check is " +
-		"at 02:01:00.": func(m *monitor.Monitor) {
+	"Slow since 01:00:00. 2 consecutive fast results end this. Next check 02:01:00.": func(m *monitor.Monitor) {
 		m.CheckState.SlowSince = explained.Add(-time.Hour)
 	},
-	"Since 01:00:00 it is unknown whether the target works: the server's own network does not work, or it is not " +
-		"allowed to connect to the target. Such checks do not count. The next check is at 02:01:00.": func(
+	"Unknown since 01:00:00: the server's own network does not work, or it is not allowed to connect to the " +
+		"target. These checks do not count. Next check 02:01:00.": func(
 		m *monitor.Monitor,
 	) {
 		m.CheckState.UnknownSince = explained.Add(-time.Hour)
 	},
-	"Not checked since 01:00:00, when a check was due: the checks are late, and until the next result it is " +
-		"unknown whether the target works.": func(m *monitor.Monitor) {
+	"Not checked since 01:00:00, when a check was due: checks are late, and the state is unknown until the next " +
+		"result.": func(m *monitor.Monitor) {
 		m.CheckState.MarkLate(explained.Add(-time.Hour))
 		m.NextCheckAt = explained.Add(-2 * time.Minute)
 	},
-	"The last check succeeded. The next check has been overdue since 01:59:00.": func(m *monitor.Monitor) {
+	"The last check succeeded. Next check overdue since 01:59:00.": func(m *monitor.Monitor) {
 		m.NextCheckAt = explained.Add(-time.Minute)
 	},
-	"The last 2 checks succeeded slowly. The monitor is slow after 2 in a row. The next check is at 02:01:00.": func(
+	"Slow results: 2 of 2 that make the monitor slow. Next check 02:01:00.": func(
 		m *monitor.Monitor,
 	) {
 		m.CheckState.Status, m.CheckState.Slow = monitor.CheckSlow, 2
 	},
-	"The last check succeeded. Until 03:00:00 failures do not count, because the component is under maintenance. " +
-		"The next check is at 02:01:00. Warning: The certificate expires soon.": func(m *monitor.Monitor) {
+	"The last check succeeded. Failures do not count until 03:00:00: the component is under maintenance. " +
+		"Next check 02:01:00. Warning: The certificate expires soon.": func(m *monitor.Monitor) {
 		m.SuppressedUntil, m.Warned = explained.Add(time.Hour), []monitor.Condition{monitor.ConditionCertificateExpiry}
 	},
-	"The monitor is paused until somebody resumes it. Its target is not checked.": func(m *monitor.Monitor) {
+	"Paused until someone resumes it. The target is not checked.": func(m *monitor.Monitor) {
 		m.Enabled = false
 	},
-	"The last 2 checks failed, while a parent of the monitor is down: there is no outage of its own. Failures " +
-		"are counted from zero once the parent is up. The next check is at 02:01:00.": func(m *monitor.Monitor) {
+	"The last 2 checks failed while a parent monitor is down, so this monitor has no outage of its own. Failures " +
+		"count from zero when the parent is up. Next check 02:01:00.": func(m *monitor.Monitor) {
 		m.ConsecutiveFailures, m.FailuresSuppressed, m.ParentDown = 2, true, true
 	},
-	"The checks failed: the monitor has been down since 01:30:00. 2 good results in a row end the outage. The " +
-		"last failure: status 502. The next check is at 02:01:00.": func(m *monitor.Monitor) {
+	"Down since 01:30:00 because checks failed. 2 consecutive good results end the outage. Last failure: HTTP " +
+		"502. Next check 02:01:00.": func(m *monitor.Monitor) {
 		m.State = monitor.MonitorDown
-		m.CheckState.Status, m.CheckState.Reason = monitor.CheckFailed, "status 502"
+		m.CheckState.Status, m.CheckState.Reason = monitor.CheckFailed, "HTTP 502"
 	},
-	"The checks failed: the monitor has been down since 01:30:00. 2 good results in a row end the outage. The " +
-		"last check succeeded. Its incident was taken over: the recovery does not resolve it. The next check is " +
-		"at 02:01:00.": func(m *monitor.Monitor) {
+	"Down since 01:30:00 because checks failed. 2 consecutive good results end the outage. The last check " +
+		"succeeded. The incident was taken over, so the recovery does not resolve it. Next check 02:01:00.": func(
+		m *monitor.Monitor,
+	) {
 		m.State, m.CheckState.Good, m.CheckState.Reason = monitor.MonitorDown, 1, "soon"
 	},
-	"The checks failed: the monitor has been down since 01:30:00. The next good result ends the outage. The next " +
-		"check is at 02:01:00.": func(m *monitor.Monitor) {
+	"Down since 01:30:00 because checks failed. The next good result ends the outage. Next check 02:01:00.": func(
+		m *monitor.Monitor,
+	) {
 		m.State, m.Check.RecoveryThreshold = monitor.MonitorDown, 1
 	},
-	"The target has been slow since 01:00:00. The next result that is not slow ends that. The next check is at " +
-		"02:01:00.": func(m *monitor.Monitor) {
+	"Slow since 01:00:00. The next fast result ends this. Next check 02:01:00.": func(m *monitor.Monitor) {
 		m.CheckState.SlowSince, m.Check.RecoveryThreshold = explained.Add(-time.Hour), 1
 	},
-	"The last check failed, and has not counted. The next check is at 02:01:00.": func(m *monitor.Monitor) {
+	"The last check failed, but did not count. Next check 02:01:00.": func(m *monitor.Monitor) {
 		m.CheckState.Status = monitor.CheckFailed
 	},
-	"Since 01:00:00 it is unknown whether the target works: the server's own network does not work, or it is not " +
-		"allowed to connect to the target. Such checks do not count.": func(m *monitor.Monitor) {
+	"Unknown since 01:00:00: the server's own network does not work, or it is not allowed to connect to the " +
+		"target. These checks do not count.": func(m *monitor.Monitor) {
 		m.CheckState.Status, m.CheckState.UnknownSince, m.NextCheckAt = "", explained.Add(-time.Hour), time.Time{}
 	},
-	"The last check succeeded slowly. The monitor is slow after 2 in a row.": func(m *monitor.Monitor) {
+	"Slow results: 1 of 2 that make the monitor slow.": func(m *monitor.Monitor) {
 		m.CheckState.Status, m.CheckState.Slow = monitor.CheckSlow, 1
 		m.NextCheckAt, m.SuppressedUntil = time.Time{}, explained
 	},
@@ -452,7 +452,7 @@ func TestCheckSentences(t *testing.T) {
 		}, change)
 		e := m.Explain(monitor.Tick{AsOf: now, Threshold: 3})
 		e.DownSince, e.TakenOver = now.Add(-30*time.Minute), m.CheckState.Good == 1 // is said only of an outage
-		if got := strings.Join(e.Sentences(clockTime), " "); got != want {
+		if got := strings.Join(e.Sentences(clockTime, clockTime), " "); got != want {
 			t.Errorf("Sentences:\ngot  %s\nwant %s", got, want)
 		}
 	}
@@ -465,8 +465,8 @@ func TestUnknownIsExplained(t *testing.T) {
 	})
 	e := m.Explain(monitor.Tick{AsOf: time.Unix(120, 0), Threshold: 3})
 	e.UnknownReason = "it is this service"
-	got := strings.Join(e.Sentences(func(t time.Time) string { return t.UTC().Format("15:04:05") }), " ")
-	want := "Since 00:01:00 it is unknown whether the target works: it is this service. Such checks do not count."
+	got := strings.Join(e.Sentences(clockTime, clockTime), " ")
+	want := "Unknown since 00:01:00: it is this service. These checks do not count."
 	if e.State != monitor.MonitorUnknown || got != want {
 		t.Errorf("explanation of the state %s: %s", e.State, got)
 	}

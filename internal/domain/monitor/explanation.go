@@ -124,8 +124,8 @@ func (m Monitor) downAt(t Tick) time.Time {
 	return time.Time{}
 }
 
-// Sentences returns the explanation in English. clock formats times.
-func (e Explanation) Sentences(clock func(time.Time) string) (all []string) {
+// Sentences returns the explanation in English. clock formats times, and ago the time of the last ping.
+func (e Explanation) Sentences(clock, ago func(time.Time) string) (all []string) {
 	say := func(format string, args ...any) { all = append(all, fmt.Sprintf(format, args...)) }
 	switch {
 	case e.Type.IsCheck() && e.State == MonitorDisabled:
@@ -137,42 +137,40 @@ func (e Explanation) Sentences(clock func(time.Time) string) (all []string) {
 	case MonitorDisabled:
 		return []string{pauseSentence(e.PausedUntil, clock)}
 	case MonitorWaiting:
-		say("The monitor waits for its first ping. Until then it cannot go down.")
+		say("Waiting for the first ping. The monitor won't alert until then.")
 		return all
 	}
 	if e.Reason != "" && e.Reason != OutageSilent {
-		return append(e.failureSentences(clock), e.warningSentences()...)
+		return append(e.failureSentences(clock, ago), e.warningSentences()...)
 	}
-	say("%s", e.expectation(clock))
+	all = append(all, e.expectation(clock, ago)...)
 	for _, x := range e.Extensions {
 		switch x.Reason {
 		case ExtendedByMaintenance:
-			say("Extended to %s, %s after the end of the component's maintenance at %s.", clock(x.DueAt), e.rule(),
+			say("Extended to %s: %s after the component's maintenance (until %s).", clock(x.DueAt), e.rule(),
 				clock(x.To))
 		case ExtendedByRejectedPing:
-			say("Extended to %s, because a valid ping was rejected at %s: the job is alive.", clock(x.DueAt),
+			say("Extended to %s: a valid ping was rejected at %s, so the job is alive.", clock(x.DueAt),
 				clock(x.From))
 		default:
-			say("Extended to %s, because Allswell could not receive pings from %s until %s.", clock(x.DueAt),
+			say("Extended to %s: Allswell could not receive pings from %s to %s.", clock(x.DueAt),
 				clock(x.From), clock(x.To))
 		}
 	}
 	switch {
 	case e.State == MonitorDown:
-		say("It has been down since %s, when %s had found it overdue. The next ping ends the outage.",
-			clock(e.CountedAt), checksInARow(e.Threshold))
+		say("Down since %s, after %s. The next ping ends the outage.", clock(e.CountedAt), missedChecks(e.Threshold))
 		if e.TakenOver {
-			say("Its incident was taken over: the ping does not resolve it.")
+			say("%s", takenOver)
 		}
 	case e.Failures > 0:
-		say("%d of %d checks in a row have found it overdue. It goes down at %s if no ping comes before.", e.Failures,
-			e.Threshold, clock(e.DownAt))
+		say("Overdue: %d of %s. If nothing arrives, it goes down at %s.", e.Failures, checksMissed(e.Threshold),
+			clock(e.DownAt))
 	case !e.DownAt.IsZero():
-		say("It goes down at %s if no ping comes before: then %s will have found it overdue.", clock(e.DownAt),
-			checksInARow(e.Threshold))
+		say("If nothing arrives, it goes down at %s (%s).", clock(e.DownAt), missedChecks(e.Threshold))
 	}
 	if !e.RunDueAt.IsZero() {
-		say("A run has begun. It counts as a failure if it has not ended by %s.", clock(e.RunDueAt))
+		say("A run has started. It fails unless it ends by %s.", clock(e.RunDueAt))
 	}
 	return append(all, e.warningSentences()...)
 }
@@ -185,66 +183,72 @@ func (e Explanation) warningSentences() (all []string) {
 	return all
 }
 
+// takenOver is what is said of an outage whose incident was taken over.
+const takenOver = "The incident was taken over, so the recovery does not resolve it."
+
 // failureSentences returns sentences about why a monitor is down for a reason other than silence.
-func (e Explanation) failureSentences(clock func(time.Time) string) (all []string) {
-	why := "The job reported a failure at %s, so the monitor went down at once. The next success or ping ends the " +
-		"outage."
+func (e Explanation) failureSentences(clock, ago func(time.Time) string) (all []string) {
+	why := "The job reported a failure at %s. The next success or ping ends the outage."
 	switch e.Reason {
 	case OutageRunOverdue:
-		why = "A run of the job did not end in time: the monitor has been down since %s. The next success or ping " +
-			"ends the outage."
+		why = "Down since %s because a run did not end in time. The next success or ping ends the outage."
 	case OutageRunTooShort, OutageRunTooOften, OutageRunOverlap:
-		why = e.Reason.condition().Violated() +
-			": the monitor has been down since %s. The next success of a run that satisfies the conditions, or the " +
-			"next ping without a run, ends the outage."
+		why = e.Reason.condition().Violated() + ". Down since %s. A run that meets the conditions, or a ping without " +
+			"a run, ends the outage."
 	}
 	all = append(all, fmt.Sprintf(why, clock(e.DownSince)))
 	if !e.LastPingAt.IsZero() {
-		all = append(all, fmt.Sprintf("The last ping came at %s.", clock(e.LastPingAt)))
+		all = append(all, e.lastPing(ago))
 	}
 	if e.TakenOver {
-		all = append(all, "Its incident was taken over: the ping does not resolve it.")
+		all = append(all, takenOver)
 	}
 	return all
+}
+
+func (e Explanation) lastPing(ago func(time.Time) string) string {
+	return fmt.Sprintf("Last ping %s.", ago(e.LastPingAt))
 }
 
 // rule names the time after a sign of life at which the next ping is due.
 func (e Explanation) rule() string {
 	switch {
 	case !e.Cron.IsZero():
-		return "the next due time"
+		return "the next scheduled time"
 	case e.Grace > 0:
-		return "one interval and the grace"
+		return "one interval and the grace period"
 	default:
 		return "one interval"
 	}
 }
 
-// expectation says which ping was the last one and when the next one is due.
-func (e Explanation) expectation(clock func(time.Time) string) string {
+// expectation says when the last ping came and when the next one is due.
+func (e Explanation) expectation(clock, ago func(time.Time) string) []string {
 	expected := schedule.PingWait{Since: e.WaitingSince, Interval: e.Interval, Cron: e.Cron}.DueAt()
 	late := expected.Add(e.Grace)
-	verb := "is"
+	next := "Next expected"
 	if late.Before(e.AsOf) {
-		verb = "was"
+		next = "The next was expected"
 	}
-	due := fmt.Sprintf("%s due within %s, by %s", verb, kernel.FormatDuration(e.Interval), clock(expected))
+	due := fmt.Sprintf("%s by %s", next, clock(expected))
 	if !e.Cron.IsZero() {
-		due = fmt.Sprintf("%s due at %s, which is %s %s, the next time of %s", verb, clock(expected),
+		due = fmt.Sprintf("%s at %s (%s %s, schedule %s)", next, clock(expected),
 			expected.In(e.Cron.Zone()).Format("15:04"), e.Cron.TimeZone, e.Cron.Sentence())
 	}
 	if e.Grace > 0 {
-		due += fmt.Sprintf(", and late from %s (%s of grace)", clock(late), kernel.FormatDuration(e.Grace))
+		due += fmt.Sprintf(", late from %s (grace %s)", clock(late), kernel.CompactDuration(e.Grace))
 	}
+	due += "."
 	if e.WaitingSince.Equal(e.LastPingAt) {
-		return fmt.Sprintf("The last ping came at %s. The next one %s.", clock(e.LastPingAt), due)
+		return []string{e.lastPing(ago), due}
 	}
 	what := "interval"
 	if !e.Cron.IsZero() {
 		what = "schedule"
 	}
-	return fmt.Sprintf("The last ping came at %s. The monitor was enabled or its %s changed at %s: a ping %s.",
-		clock(e.LastPingAt), what, clock(e.WaitingSince), due)
+	return []string{
+		e.lastPing(ago), fmt.Sprintf("The monitor resumed or its %s changed at %s.", what, clock(e.WaitingSince)), due,
+	}
 }
 
 // Rhythm returns how often the job pings. ok is false if that is unknown, or if the schedule is a Cron.
@@ -255,9 +259,18 @@ func (e Explanation) Rhythm() (r PingRhythm, ok bool) {
 	return Rhythm(e.PingGaps, e.Interval)
 }
 
-func checksInARow(n int) string {
+// missedChecks returns a number of ticks that found a ping overdue: "3 missed checks".
+func missedChecks(n int) string {
 	if n == 1 {
-		return "one check"
+		return "1 missed check"
 	}
-	return fmt.Sprintf("%d checks in a row", n)
+	return fmt.Sprintf("%d missed checks", n)
+}
+
+// checksMissed is missedChecks after "2 of".
+func checksMissed(n int) string {
+	if n == 1 {
+		return "1 check missed"
+	}
+	return fmt.Sprintf("%d checks missed", n)
 }

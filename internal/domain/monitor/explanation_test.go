@@ -120,51 +120,49 @@ var sentences = map[string]struct {
 	want string
 }{
 	"disabled": {upAfter(func(m *monitor.Monitor) { m.Enabled = false }), when(2, 30), nil,
-		"The monitor is paused until somebody resumes it. No ping is expected, and its ping URL answers 404."},
+		"Paused until someone resumes it. No pings are expected, and the ping URL returns 404."},
 	"paused": {upAfter(func(m *monitor.Monitor) { m.Enabled, m.PausedUntil = false, when(5, 0) }), when(2, 30), nil,
-		"The monitor is paused until 05:00:00. Until then no ping is expected, and its ping URL answers 404. " +
-			"Then its next ping is due as if it had just pinged."},
+		"Paused until 05:00:00. No pings are expected until then, and the ping URL returns 404. After that, the " +
+			"next ping is due as if the job had just pinged."},
 	"waiting": {upAfter(func(m *monitor.Monitor) {
 		m.LastPingAt, m.WaitingSince = time.Time{}, time.Time{}
 	}), when(2, 30), nil,
-		"The monitor waits for its first ping. Until then it cannot go down."},
+		"Waiting for the first ping. The monitor won't alert until then."},
 	"up": {upMonitor, when(2, 30), nil,
-		"The last ping came at 02:12:00. The next one is due within 1 hour, by 03:12:00. " +
-			"It goes down at 03:15:00 if no ping comes before: then 3 checks in a row will have found it overdue."},
+		"Last ping 02:12:00. Next expected by 03:12:00. " +
+			"If nothing arrives, it goes down at 03:15:00 (3 missed checks)."},
 	"late": {upAfter(func(m *monitor.Monitor) {
 		m.ConsecutiveFailures, m.TickedAt = 2, when(4, 0)
 	}), when(4, 0).Add(time.Second),
 		[]schedule.ListeningGap{{From: when(2, 50), To: when(2, 58)}},
-		"The last ping came at 02:12:00. The next one was due within 1 hour, by 03:12:00. " +
-			"Extended to 03:58:00, because Allswell could not receive pings from 02:50:00 until 02:58:00. " +
-			"2 of 3 checks in a row have found it overdue. It goes down at 04:01:00 if no ping comes before."},
+		"Last ping 02:12:00. The next was expected by 03:12:00. " +
+			"Extended to 03:58:00: Allswell could not receive pings from 02:50:00 to 02:58:00. " +
+			"Overdue: 2 of 3 checks missed. If nothing arrives, it goes down at 04:01:00."},
 	"two gaps": {upMonitor, when(3, 50),
 		[]schedule.ListeningGap{{From: when(2, 50), To: when(2, 58)}, {From: when(3, 30), To: when(3, 40)}},
-		"The last ping came at 02:12:00. The next one was due within 1 hour, by 03:12:00. " +
-			"Extended to 03:58:00, because Allswell could not receive pings from 02:50:00 until 02:58:00. " +
+		"Last ping 02:12:00. The next was expected by 03:12:00. " +
+			"Extended to 03:58:00: Allswell could not receive pings from 02:50:00 to 02:58:00. " +
 			// after 03:12:00: alone it extends nothing
-			"Extended to 04:30:00, because Allswell could not receive pings from 03:30:00 until 03:40:00. " +
-			"It goes down at 04:33:00 if no ping comes before: then 3 checks in a row will have found it overdue."},
+			"Extended to 04:30:00: Allswell could not receive pings from 03:30:00 to 03:40:00. " +
+			"If nothing arrives, it goes down at 04:33:00 (3 missed checks)."},
 	"down": {upAfter(func(m *monitor.Monitor) {
 		m.State, m.ConsecutiveFailures, m.TickedAt = monitor.MonitorDown, 3, when(3, 15)
 	}), when(4, 0), nil,
-		"The last ping came at 02:12:00. The next one was due within 1 hour, by 03:12:00. " +
-			"It has been down since 03:15:00, when 3 checks in a row had found it overdue. The next ping ends " +
-			"the outage."},
+		"Last ping 02:12:00. The next was expected by 03:12:00. " +
+			"Down since 03:15:00, after 3 missed checks. The next ping ends the outage."},
 	"enabled again, rejected, maintenance": {upAfter(func(m *monitor.Monitor) {
 		m.LastPingAt, m.RejectedAt, m.SuppressedUntil, m.FailureThreshold = when(1, 0), when(3, 0), when(2, 30), 1
 	}), when(2, 30), nil,
-		"The last ping came at 01:00:00. The monitor was enabled or its interval changed at 02:12:00: a ping is " +
-			"due within 1 hour, by 03:12:00. " +
-			"Extended to 03:30:00, one interval after the end of the component's maintenance at 02:30:00. " +
-			"Extended to 04:00:00, because a valid ping was rejected at 03:00:00: the job is alive. " +
-			"It goes down at 04:01:00 if no ping comes before: then one check will have found it overdue."},
+		"Last ping 01:00:00. The monitor resumed or its interval changed at 02:12:00. Next expected by 03:12:00. " +
+			"Extended to 03:30:00: one interval after the component's maintenance (until 02:30:00). " +
+			"Extended to 04:00:00: a valid ping was rejected at 03:00:00, so the job is alive. " +
+			"If nothing arrives, it goes down at 04:01:00 (1 missed check)."},
 }
 
 func TestExplanationSentences(t *testing.T) {
 	for name, c := range sentences {
 		e := c.m.Explain(monitor.Tick{AsOf: c.now, Period: time.Minute, Threshold: 3, Gaps: c.gaps})
-		if got := strings.Join(e.Sentences(clockTime), " "); got != c.want {
+		if got := strings.Join(e.Sentences(clockTime, clockTime), " "); got != c.want {
 			t.Errorf("Sentences of %s:\ngot  %s\nwant %s", name, got, c.want)
 		}
 		if !slices.Contains(monitor.DisplayStates, e.State) {
@@ -180,11 +178,13 @@ func downFor(reason monitor.OutageReason) func(*monitor.Explanation) {
 
 // Parts of jobSentences.
 const (
-	lastPing = "The last ping came at 12:00:00."
-	goesDown = " It goes down at 13:01:00 if no ping comes before: then one check will have found it overdue."
-	noOutage = lastPing + " The next one is due within 1 hour, by 13:00:00." + goesDown
-	downRule = ": the monitor has been down since 12:10:00. The next success of a run that satisfies the " +
-		"conditions, or the next ping without a run, ends the outage. " + lastPing
+	lastPing  = "Last ping 12:00:00."
+	goesDown  = " If nothing arrives, it goes down at 13:01:00 (1 missed check)."
+	noOutage  = lastPing + " Next expected by 13:00:00." + goesDown
+	takenOver = " The incident was taken over, so the recovery does not resolve it."
+	failed    = "The job reported a failure at 12:10:00. The next success or ping ends the outage."
+	downRule  = ". Down since 12:10:00. A run that meets the conditions, or a ping without a run, ends the outage. " +
+		lastPing
 )
 
 // jobSentences are what is said of a monitor whose job reports more than pings, or has a schedule or a grace.
@@ -195,62 +195,54 @@ var jobSentences = map[string]struct {
 }{
 	"silent": {nil, downFor(monitor.OutageSilent), noOutage},
 	"failed": {nil, downFor(monitor.OutageFailed),
-		"The job reported a failure at 12:10:00, so the monitor went down at once. The next success or ping ends " +
-			"the outage. " + lastPing},
+		failed + " " + lastPing},
 	"failed, taken over, with a warning": {nil, func(e *monitor.Explanation) {
 		downFor(monitor.OutageFailed)(e)
 		e.TakenOver, e.Warned = true, []monitor.Condition{monitor.ConditionNoOverlap, monitor.ConditionMinRuntime}
-	}, "The job reported a failure at 12:10:00, so the monitor went down at once. The next success or ping ends " +
-		"the outage. " + lastPing +
-		" Its incident was taken over: the ping does not resolve it. Warning: A run began before another one had " +
-		"ended. Warning: A run was too short."},
+	}, failed + " " + lastPing + takenOver + " Warning: A run began before another one had ended. Warning: A run was " +
+		"too short."},
 	"failed, never pinged": {nil, func(e *monitor.Explanation) {
 		downFor(monitor.OutageFailed)(e)
 		e.LastPingAt = time.Time{}
-	}, "The job reported a failure at 12:10:00, so the monitor went down at once. The next success or ping ends " +
-		"the outage."},
+	}, failed},
 	"run overdue": {nil, downFor(monitor.OutageRunOverdue),
-		"A run of the job did not end in time: the monitor has been down since 12:10:00. The next success or " +
-			"ping ends the outage. " + lastPing},
+		"Down since 12:10:00 because a run did not end in time. The next success or ping ends the outage. " +
+			lastPing},
 	"run too short": {nil, downFor(monitor.OutageRunTooShort), "A run was too short" + downRule},
 	"run too often": {nil, downFor(monitor.OutageRunTooOften), "The job runs too often" + downRule},
 	"runs overlap":  {nil, downFor(monitor.OutageRunOverlap), "A run began before another one had ended" + downRule},
 	"a run": {func(m *monitor.Monitor) { m.RunDueAt = domaintest.At(40 * time.Minute) }, nil,
-		noOutage + " A run has begun. It counts as a failure if it has not ended by 12:40:00."},
+		noOutage + " A run has started. It fails unless it ends by 12:40:00."},
 	"a warning": {nil, func(e *monitor.Explanation) {
 		e.Warned = []monitor.Condition{monitor.ConditionMaxPerInterval}
 	}, noOutage + " Warning: The job runs too often."},
 	"silent, taken over": {func(m *monitor.Monitor) {
 		m.State, m.TickedAt = monitor.MonitorDown, domaintest.At(61*time.Minute)
 	}, func(e *monitor.Explanation) { e.TakenOver = true },
-		lastPing +
-			" The next one is due within 1 hour, by 13:00:00. It has been down since 13:01:00, when one check " +
-			"had found it overdue. The next ping ends the outage. " +
-			"Its incident was taken over: the ping does not resolve it."},
+		lastPing + " Next expected by 13:00:00. Down since 13:01:00, after 1 missed check. The next ping ends the " +
+			"outage." + takenOver},
 	"with a grace, after maintenance": {func(m *monitor.Monitor) {
 		m.Grace, m.SuppressedUntil = 10*time.Minute, domaintest.At(20*time.Minute)
 	}, nil,
-		lastPing + " The next one is due within 1 hour, by 13:00:00, and late from 13:10:00 (10 minutes of grace)." +
-			" Extended to 13:30:00, one interval and the grace after the end of the component's maintenance at " +
-			"12:20:00." +
-			" It goes down at 13:31:00 if no ping comes before: then one check will have found it overdue."},
+		lastPing + " Next expected by 13:00:00, late from 13:10:00 (grace 10 min)." +
+			" Extended to 13:30:00: one interval and the grace period after the component's maintenance (until " +
+			"12:20:00). If nothing arrives, it goes down at 13:31:00 (1 missed check)."},
 	"with a schedule, after maintenance": {func(m *monitor.Monitor) {
 		m.Cron, m.SuppressedUntil = schedule.Cron{Expression: "30 * * * *", TimeZone: "Asia/Kolkata"},
 			domaintest.At(45*time.Minute)
 	}, nil,
-		lastPing + " The next one is due at 13:00:00, which is 18:30 Asia/Kolkata, the next time of 30 * * * *." +
-			goesDown},
+		lastPing + " Next expected at 13:00:00 (18:30 Asia/Kolkata, schedule 30 * * * *)." + goesDown},
 	"with a schedule, maintenance until it was due": {func(m *monitor.Monitor) {
 		m.Cron, m.SuppressedUntil = schedule.Cron{Expression: "*/20 * * * *", TimeZone: "UTC"},
 			domaintest.At(25*time.Minute)
-	}, nil, lastPing + " The next one is due at 12:20:00, which is 12:20 UTC, the next time of */20 * * * *." +
-		" Extended to 12:40:00, the next due time after the end of the component's maintenance at 12:25:00." +
-		" It goes down at 12:41:00 if no ping comes before: then one check will have found it overdue."},
+	}, nil, lastPing + " Next expected at 12:20:00 (12:20 UTC, schedule */20 * * * *)." +
+		" Extended to 12:40:00: the next scheduled time after the component's maintenance (until 12:25:00)." +
+		" If nothing arrives, it goes down at 12:41:00 (1 missed check)."},
 	"a new schedule": {func(m *monitor.Monitor) {
 		m.Cron, m.LastPingAt = schedule.Cron{Expression: "0 * * * *", TimeZone: "UTC"}, domaintest.At(-time.Hour)
 	}, nil,
-		"The last ping came at 11:00:00. The monitor was enabled or its schedule changed at 12:00:00: a ping is " +
-			"due at 13:00:00, which is 13:00 UTC, the next time of 0 * * * *." + goesDown},
+		"Last ping 11:00:00. The monitor resumed or its schedule changed at 12:00:00. Next expected at 13:00:00 " +
+			"(13:00 UTC, schedule 0 * * * *)." + goesDown},
 }
 
 // TestExplanationSentencesOfJobs explains a monitor whose job reports more than pings, or has a schedule or a grace.
@@ -270,7 +262,7 @@ func TestExplanationSentencesOfJobs(t *testing.T) {
 		if c.explain != nil {
 			c.explain(&e)
 		}
-		if got := strings.Join(e.Sentences(clockTime), " "); got != c.want {
+		if got := strings.Join(e.Sentences(clockTime, clockTime), " "); got != c.want {
 			t.Errorf("Sentences of %s:\ngot  %s\nwant %s", name, got, c.want)
 		}
 		if e.Period != time.Minute || e.Interval != m.Interval || e.Cron != m.Cron || e.Grace != m.Grace ||

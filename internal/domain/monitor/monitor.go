@@ -178,15 +178,14 @@ func (m Monitor) DueAt(gaps []schedule.ListeningGap) time.Time {
 	return wait.Deadline(gaps)
 }
 
-// ScheduleWords says in English when a ping is due: "within 5 minutes", "at 0 2 * * * (Europe/Berlin), with 5 minutes
-// of grace".
+// ScheduleWords says in English when pings are due: "every 25 h", "02:00 every day (Europe/Berlin), grace 5 min".
 func (m MonitorConfig) ScheduleWords() string {
-	text := "within " + kernel.FormatDuration(m.Interval)
+	text := kernel.EveryDuration(m.Interval)
 	if !m.Cron.IsZero() {
-		text = "at " + m.Cron.String()
+		text = m.Cron.Words()
 	}
 	if m.Grace > 0 {
-		text += ", with " + kernel.FormatDuration(m.Grace) + " of grace"
+		text += ", grace " + kernel.CompactDuration(m.Grace)
 	}
 	return text
 }

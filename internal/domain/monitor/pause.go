@@ -41,16 +41,16 @@ func (m MonitorConfig) PauseIsOver(now time.Time) bool {
 // pausedCheckSentence is pauseSentence of a monitor that is checked.
 func pausedCheckSentence(until time.Time, clock func(time.Time) string) string {
 	if until.IsZero() {
-		return "The monitor is paused until somebody resumes it. Its target is not checked."
+		return "Paused until someone resumes it. The target is not checked."
 	}
-	return fmt.Sprintf("The monitor is paused until %s. Until then its target is not checked.", clock(until))
+	return fmt.Sprintf("Paused until %s. The target is not checked until then.", clock(until))
 }
 
 // pauseSentence says until when a monitor is paused. clock formats times.
 func pauseSentence(until time.Time, clock func(time.Time) string) string {
 	if until.IsZero() {
-		return "The monitor is paused until somebody resumes it. No ping is expected, and its ping URL answers 404."
+		return "Paused until someone resumes it. No pings are expected, and the ping URL returns 404."
 	}
-	return fmt.Sprintf("The monitor is paused until %s. Until then no ping is expected, and its ping URL answers "+
-		"404. Then its next ping is due as if it had just pinged.", clock(until))
+	return fmt.Sprintf("Paused until %s. No pings are expected until then, and the ping URL returns 404. After that, "+
+		"the next ping is due as if the job had just pinged.", clock(until))
 }

@@ -83,14 +83,14 @@ func intervalWithRoom(every, spread time.Duration) time.Duration {
 	return min(interval, MaxInterval)
 }
 
-// String returns the rhythm in English: "every 1 hour 1 minute ± 40 seconds".
+// String returns the rhythm in English: "every 1 h 1 min ± 40 s".
 func (r PingRhythm) String() string {
-	text := "every " + kernel.FormatDuration(r.Every)
+	text := kernel.EveryDuration(r.Every)
 	if r.AtLeast {
 		text = "at least " + text
 	}
 	if r.Spread >= time.Second {
-		text += " ± " + kernel.FormatDuration(r.Spread)
+		text += " ± " + kernel.CompactDuration(r.Spread)
 	}
 	return text
 }

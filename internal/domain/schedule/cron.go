@@ -76,6 +76,12 @@ func (c Cron) Kind() ScheduleKind {
 // String returns the lines of the expression with "and" between them, and in parentheses the zone, unless it is UTC,
 // and whether Kubernetes reads it: "0 2 * * * (Europe/Berlin, as in Kubernetes)".
 func (c Cron) String() string {
+	return c.Sentence() + c.notes()
+}
+
+// notes returns what is said after an expression, in brackets after a space: its zone, and that it is read as
+// Kubernetes does; "": neither.
+func (c Cron) notes() string {
 	var notes []string
 	if c.TimeZone != "UTC" {
 		notes = append(notes, c.TimeZone)
@@ -84,9 +90,9 @@ func (c Cron) String() string {
 		notes = append(notes, "as in Kubernetes")
 	}
 	if len(notes) == 0 {
-		return c.Sentence()
+		return ""
 	}
-	return c.Sentence() + " (" + strings.Join(notes, ", ") + ")"
+	return " (" + strings.Join(notes, ", ") + ")"
 }
 
 // Sentence returns the expressions as they are named in a sentence.

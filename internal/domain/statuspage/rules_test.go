@@ -300,6 +300,30 @@ func TestFormatDuration(t *testing.T) {
 	}
 }
 
+func TestCompactDuration(t *testing.T) {
+	const day = 24 * time.Hour
+	for d, want := range map[time.Duration]string{
+		-5 * time.Second:              "0 s",
+		499 * time.Millisecond:        "0 s",
+		12 * time.Second:              "12 s",
+		75 * time.Second:              "1 min 15 s",
+		time.Hour + 3*time.Second:     "1 h",
+		16*time.Hour + 26*time.Minute: "16 h 26 min",
+		25 * time.Hour:                "25 h",
+		2*day - time.Second:           "47 h 59 min",
+		2 * day:                       "2 d",
+		8*day + 5*time.Hour:           "8 d 5 h",
+	} {
+		domaintest.Equal(t, d.String(), kernel.CompactDuration(d), want)
+	}
+	for d, want := range map[time.Duration]string{
+		time.Second: "every second", time.Minute: "every minute", time.Hour: "every hour",
+		90 * time.Second: "every 1 min 30 s", 25 * time.Hour: "every 25 h",
+	} {
+		domaintest.Equal(t, d.String(), kernel.EveryDuration(d), want)
+	}
+}
+
 func TestValidationError(t *testing.T) {
 	var bad kernel.ValidationError
 	if err := bad.Err(); err != nil {

@@ -339,7 +339,7 @@ func TestCheckResults(t *testing.T) {
 			{MonitorID: id, StartedAt: at, Status: monitor.CheckOK},
 			{
 				MonitorID: id, StartedAt: at.Add(monitor.MinCheckInterval), Status: monitor.CheckFailed,
-				Reason: "status 502, expected 200-299", Body: "secret?", Answered: true,
+				Reason: "HTTP 502 (expected 200–299)", Body: "secret?", Answered: true,
 			},
 		}
 		for i := range results {
@@ -352,7 +352,7 @@ func TestCheckResults(t *testing.T) {
 		path := "/api/v1/monitors/" + id + "/results"
 		rows := c.get(path).is(200).rows()
 		if len(rows) != 2 || rows[0]["status"] != "failed" || rows[0]["body"] != "secret?" ||
-			rows[1]["status"] != "ok" || rows[0]["reason"] != "status 502, expected 200-299" {
+			rows[1]["status"] != "ok" || rows[0]["reason"] != "HTTP 502 (expected 200–299)" {
 			t.Errorf("results: %v", rows)
 		}
 		phases := rows[0]["phases"].(map[string]any)

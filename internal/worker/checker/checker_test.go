@@ -408,7 +408,7 @@ func TestOnce(t *testing.T) {
 	}{
 		{"good", fmt.Sprintf(`{"url": %q}`, web.URL), func(*Config) {}, monitor.CheckOK, ""},
 		{"bad", fmt.Sprintf(`{"url": %q, "expected_statuses": ["500"]}`, web.URL), func(*Config) {},
-			monitor.CheckFailed, "status 200, expected 500"},
+			monitor.CheckFailed, "HTTP 200 (expected 500)"},
 		{"private", fmt.Sprintf(`{"url": %q}`, web.URL), func(c *Config) {
 			c.Private = PrivateOff
 		}, monitor.CheckUnknown, "checks may not connect to 127.0.0.1: it is this machine (ALLSWELL_CHECK_PRIVATE)"},

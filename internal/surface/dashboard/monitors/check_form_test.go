@@ -77,7 +77,7 @@ func TestCheckInTheForm(t *testing.T) {
 			"expected_statuses", "200\r\n301-302", "headers", "X-A: b", "slow_after", "800ms", "username", "me",
 		}
 		v.Wants(v.Post(create, append(fields, "preview", "test")...), http.StatusOK, `aria-label="Type"`,
-			`aria-current="page">HTTP`, "status 401", "Failed", "First byte", "Who are &lt;you&gt;?", `value="me"`)
+			`aria-current="page">HTTP`, "HTTP 401", "Failed", "First byte", "Who are &lt;you&gt;?", `value="me"`)
 		v.Wants(v.Post(create, append(fields, "preview", "test", "password", "hunter2")...), http.StatusOK, "Works",
 			"Total", `value="hunter2"`)
 		unnamed := append(slices.Clone(fields), "preview", "test", "password", "hunter2")
@@ -111,7 +111,7 @@ func TestCheckInTheForm(t *testing.T) {
 		// with the saved password
 		v.Wants(v.Post(screen+"/edit", append(fields, "preview", "test")...), http.StatusOK, "Works")
 		v.Wants(v.Post(screen+"/edit", append(fields, "preview", "test", "remove.password", "true")...), http.StatusOK,
-			"status 401")
+			"HTTP 401")
 		edit(append(fields, "interval", "30s")...)
 		v.Wants(v.Post(screen+"/test"), http.StatusOK, "Works")
 		edit(append(fields, "remove.password", "true")...)
