@@ -35,7 +35,8 @@ var dnsType = Type{
 			Kind: configfield.KindText, Required: true, Max: 253, Example: "www.example.com",
 		},
 		{
-			Name: "record_type", Label: "Record type", Help: "Type of the records.", Kind: configfield.KindText,
+			Name: "record_type", Label: "Record type", Help: "Type of the records.",
+			NoHint: true, Kind: configfield.KindText,
 			Choices: dnsRecordTypes, Default: "A",
 		},
 		{

@@ -17,7 +17,8 @@ import (
 // Fields that several types have.
 var (
 	insecureField = Field{
-		Name: "insecure", Label: "Do not verify the certificate", Help: "Accept any certificate.",
+		Name: "insecure", Label: "Verify TLS certificate", Help: "Accept any certificate.",
+		NoHint: true, Opposite: true,
 		Kind: configfield.KindFlag, Advanced: true, Default: "false",
 	}
 
@@ -33,7 +34,8 @@ var (
 	}
 
 	tlsField = Field{
-		Name: "tls", Label: "TLS", Help: "Whether to speak TLS.", Kind: configfield.KindFlag, Default: "false",
+		Name: "tls", Label: "TLS", Help: "Whether to speak TLS.",
+		NoHint: true, Kind: configfield.KindFlag, Default: "false",
 	}
 
 	ipVersionField = Field{
@@ -53,7 +55,7 @@ func hostField(example string) Field {
 // portField is the field of a port that is required.
 func portField(example string) Field {
 	return Field{
-		Name: "port", Label: "Port", Help: "TCP port.", Kind: configfield.KindInteger, Min: 1, Max: 65535,
+		Name: "port", Label: "Port", Help: "TCP port.", NoHint: true, Kind: configfield.KindInteger, Min: 1, Max: 65535,
 		Required: true, Example: example,
 	}
 }

@@ -32,25 +32,27 @@ var httpType = Type{
 	Help: "Requests a URL, and checks the status, the headers and the body of the response.",
 	Fields: []Field{
 		{
-			Name: "url", Label: "URL", Help: "http or https URL.", Kind: configfield.KindText, Required: true,
+			Name: "url", Label: "URL", Help: "http or https URL.",
+			NoHint: true, Kind: configfield.KindText, Required: true,
 			Max: kernel.MaxURLLength, Example: "https://www.example.com/health",
 		},
 		{
-			Name: "method", Label: "Method", Help: "Method of the request.", Kind: configfield.KindText,
+			Name: "method", Label: "Method", Help: "Method of the request.", NoHint: true, Kind: configfield.KindText,
 			Choices: httpMethods, Default: http.MethodGet,
 		},
 		{
-			Name: "expected_statuses", Label: "Expected statuses",
-			Help: "Statuses and ranges, such as 200-299 and 401.", Kind: configfield.KindList, Default: "200-299",
+			Name: "expected_statuses", Label: "Expected status codes",
+			Help: "Status codes or ranges, such as 200-299 and 401.", Kind: configfield.KindList, Default: "200-299",
 			Max: 7,
 		},
 		{
-			Name: "body_contains", Label: "Body contains", Help: "Text that the body must contain.",
+			Name: "body_contains", Label: "Body contains", Help: "Text that the body must contain.", NoHint: true,
 			Kind: configfield.KindText,
 		},
 		{
 			Name: "body_not_contains", Label: "Body does not contain", Help: "Text that the body must not contain.",
-			Kind: configfield.KindText, Advanced: true,
+			NoHint: true,
+			Kind:   configfield.KindText, Advanced: true,
 		},
 		{
 			Name: "body_matches", Label: "Body matches", Help: "Regular expression (RE2) that the body must match.",
@@ -71,7 +73,7 @@ var httpType = Type{
 			Advanced: true, Example: "Content-Type: text/html",
 		},
 		{
-			Name: "headers", Label: "Headers", Help: "Headers of the request.", Kind: configfield.KindMap,
+			Name: "headers", Label: "Headers", Help: "Headers of the request.", NoHint: true, Kind: configfield.KindMap,
 			Advanced: true, Example: "Accept: application/json",
 		},
 		{
@@ -79,13 +81,16 @@ var httpType = Type{
 			Help: "Secret headers of the request, which are write-only.", Kind: configfield.KindMap, Secret: true,
 			Advanced: true, Example: "X-Api-Key: 1234",
 		},
-		{Name: "body", Label: "Body", Help: "Body of the request.", Kind: configfield.KindLongText, Advanced: true},
 		{
-			Name: "username", Label: "User name", Help: "User name for basic or Digest authentication.",
+			Name: "body", Label: "Body", Help: "Body of the request.",
+			NoHint: true, Kind: configfield.KindLongText, Advanced: true,
+		},
+		{
+			Name: "username", Label: "User name", Help: "User name for basic or Digest authentication.", NoHint: true,
 			Kind: configfield.KindText, Advanced: true, Max: 255,
 		},
 		{
-			Name: "password", Label: "Password", Help: "Password for basic or Digest authentication.",
+			Name: "password", Label: "Password", Help: "Password for basic or Digest authentication.", NoHint: true,
 			Kind: configfield.KindText, Secret: true, Advanced: true,
 		},
 		{
@@ -94,14 +99,15 @@ var httpType = Type{
 			Kind: configfield.KindFlag, Advanced: true, Default: "false",
 		},
 		{
-			Name: "bearer_token", Label: "Bearer token", Help: "Token for the Authorization header.",
+			Name: "bearer_token", Label: "Bearer token", Help: "Token for the Authorization header.", NoHint: true,
 			Kind: configfield.KindText, Secret: true, Advanced: true, Max: 8192,
 		},
 		oauthTokenURLField, oauthClientIDField, oauthClientSecretField, oauthScopesField, oauthAudienceField,
 		oauthResourceField, warnDaysField, downDaysField, insecureField, caField, clientCertificateField,
 		{
 			Name: "follow_redirects", Label: "Follow redirects", Help: "Whether to follow up to 10 redirects.",
-			Kind: configfield.KindFlag, Advanced: true, Default: "true",
+			NoHint: true,
+			Kind:   configfield.KindFlag, Advanced: true, Default: "true",
 		},
 		{
 			Name: "http_version", Label: "HTTP version", Help: "Use only this version of HTTP: 1.1 or 2.",
@@ -118,11 +124,11 @@ var httpType = Type{
 			Advanced: true, Example: "http://proxy.example.com:3128",
 		},
 		{
-			Name: "proxy_username", Label: "User name of the proxy", Help: "User name for the proxy.",
+			Name: "proxy_username", Label: "User name of the proxy", Help: "User name for the proxy.", NoHint: true,
 			Kind: configfield.KindText, Advanced: true, Max: 255,
 		},
 		{
-			Name: "proxy_password", Label: "Password of the proxy", Help: "Password for the proxy.",
+			Name: "proxy_password", Label: "Password of the proxy", Help: "Password for the proxy.", NoHint: true,
 			Kind: configfield.KindText, Secret: true, Advanced: true,
 		},
 		ipVersionField,

@@ -34,7 +34,8 @@ var (
 		Kind: configfield.KindText, Secret: true, Advanced: true,
 	}
 	oauthScopesField = Field{
-		Name: "oauth2_scopes", Label: "OAuth2 scopes", Help: "Scopes to request.", Kind: configfield.KindList,
+		Name: "oauth2_scopes", Label: "OAuth2 scopes", Help: "Scopes to request.",
+		NoHint: true, Kind: configfield.KindList,
 		Advanced: true, Max: 255,
 	}
 	oauthAudienceField = Field{

@@ -23,7 +23,7 @@ var websocketType = Type{
 	Name: "websocket", Label: "WebSocket", Help: "Opens a WebSocket, and can send a message and expect one.",
 	Fields: []Field{
 		{
-			Name: "url", Label: "URL", Help: "ws or wss URL.", Kind: configfield.KindText, Required: true,
+			Name: "url", Label: "URL", Help: "ws or wss URL.", NoHint: true, Kind: configfield.KindText, Required: true,
 			Max: kernel.MaxURLLength, Example: "wss://www.example.com/socket",
 		},
 		{Name: "send", Label: "Send", Help: "Text message to send.", Kind: configfield.KindLongText, Example: "ping"},
@@ -43,7 +43,7 @@ var websocketType = Type{
 			Kind: configfield.KindFlag, Advanced: true, Default: "false",
 		},
 		{
-			Name: "headers", Label: "Headers", Help: "Headers of the request.", Kind: configfield.KindMap,
+			Name: "headers", Label: "Headers", Help: "Headers of the request.", NoHint: true, Kind: configfield.KindMap,
 			Advanced: true, Example: "Origin: https://www.example.com",
 		},
 		{

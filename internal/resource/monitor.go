@@ -34,7 +34,7 @@ var Monitor = field.New(field.Resource[monitor.Monitor]{
 		field.Slug(func(m *monitor.Monitor) *string { return &m.Slug }).
 			Doc("Slug of the monitor, unique in the workspace. Ping addresses with a ping key have it").
 			Empty("made from the name").
-			Form("Slug", "Its name in addresses and commands: lower-case letters, digits and hyphens.", ""),
+			Form("Slug", "Used in URLs and commands. Lower-case letters, digits and hyphens.", ""),
 		field.Line("name", func(m *monitor.Monitor) *string { return &m.Name }).Required().Max(kernel.MaxNameLength).
 			Doc("Name of the monitor").
 			Form("Name", "", "Nightly backup"),
@@ -52,9 +52,8 @@ var Monitor = field.New(field.Resource[monitor.Monitor]{
 				"ping keys. 422 if any monitor has it").
 			Empty("a random one").
 			Form("Ping token",
-				"The token that the job has in its URL at another service, if it moves here: a UUID, or 16 to 64 "+
-					"letters, digits and hyphens. "+
-					"Left empty, a random one.", "f618072a-7bde-4eee-af63-71a77c5723bc"),
+				"Keep the token of a job that moves from another service: a UUID, or 16 to 64 letters, digits and "+
+					"hyphens. Default: random.", "f618072a-7bde-4eee-af63-71a77c5723bc"),
 		ofHeartbeats(field.Text("ping_url", func(m *monitor.Monitor) *string {
 			return &m.PingURL
 		})).Nullable().Plain().ReadOnly().NoColumn().
@@ -80,7 +79,7 @@ var Monitor = field.New(field.Resource[monitor.Monitor]{
 			return &m.Grace
 		})).DefaultByHand().
 			Doc("How much later than due a ping may come. Default: 0, and 300 with a cron schedule or a calendar").
-			Form("Grace", "", "5m"),
+			Form("Grace period", "", "5m"),
 		field.Time("next_check_at", func(m *monitor.Monitor) *time.Time {
 			return &m.NextCheckAt
 		}).ReadOnly().NoColumn().Nullable().
@@ -111,7 +110,7 @@ var Monitor = field.New(field.Resource[monitor.Monitor]{
 			Doc("The monitor of the workspace on which this one depends, in requests by id or slug. While that is "+
 				"down, failures of this one are "+
 				"shown, and raise no alarm").Empty("none").
-			Form("Depends on", "", ""),
+			Form("Parent monitor", "", ""),
 		field.Reference("component_id", func(m *monitor.Monitor) *string { return &m.ComponentID }).Nullable().ByHand().
 			Doc("The component of the page that has the down status while the monitor is down, in requests by id or "+
 				"slug").Empty("none").
@@ -130,7 +129,7 @@ var Monitor = field.New(field.Resource[monitor.Monitor]{
 		}).Between(0, monitor.MaxFailureThreshold).Nullable().
 			Doc("Number of ticks in a row that find a ping overdue, or of failed checks in a row, after which the "+
 				"monitor is down").Empty("the setting for all monitors, as with 0").
-			Form("Checks in a row that must find it overdue", "Left empty, the setting of the server.", ""),
+			Form("Failure threshold", "Default: server setting.", ""),
 		field.Integer("effective_failure_threshold", func(m *monitor.Monitor) *int {
 			return &m.EffectiveFailureThreshold
 		}).ReadOnly().NoColumn().
@@ -147,20 +146,19 @@ var Monitor = field.New(field.Resource[monitor.Monitor]{
 			Doc("The status of the component while the monitor is down").
 			Empty("`major_outage` if it is the only monitor of its component, and `partial_outage` otherwise: one "+
 				"silent job of several is not a major outage").
-			Form("The component is then", "", ""),
+			Form("Status when down", "", ""),
 		field.Choice("auto_incidents", func(m *monitor.Monitor) *statuspage.AutoIncidents { return &m.AutoIncidents },
-			field.Of(statuspage.AutoIncidentsPublish, "is published at once"),
-			field.Of(statuspage.AutoIncidentsDraft, "waits as a draft until somebody publishes it"),
-			field.Of(statuspage.AutoIncidentsOff, "does not exist: no incident")).Nullable().NullColumn().
+			field.Of(statuspage.AutoIncidentsPublish, "Publish"),
+			field.Of(statuspage.AutoIncidentsDraft, "Draft"),
+			field.Of(statuspage.AutoIncidentsOff, "None")).Nullable().NullColumn().
 			Doc("What incidents its outages open").Empty("the setting of the page").
-			Form("An outage opens an incident that", "", "").None("follows the setting of the page"),
+			Form("Incidents", "", "").None("Page default"),
 		field.Texts("tags", func(m *monitor.Monitor) *[]string { return &m.Tags }).
 			Check(func(m *monitor.Monitor, bad *kernel.ValidationError) {
 				monitor.CheckTags(bad, m.Tags)
 			}).Flag("tag").NoFlag("no-tags").
 			Doc("Up to 10 different tags, of 1 to 32 lower-case letters, digits and hyphens").
-			Form("Tags", "Words to find monitors by, with spaces between them: lower-case letters, digits and hyphens.",
-				"prod nightly"),
+			Form("Tags", "Space-separated. Lower-case letters, digits and hyphens.", "prod nightly"),
 		field.Choices("warnings", func(m *monitor.Monitor) *[]monitor.Condition {
 			return &m.Warned
 		}, field.Values(monitor.WarningConditions)...).ReadOnly().NoColumn().
@@ -172,25 +170,25 @@ var Monitor = field.New(field.Resource[monitor.Monitor]{
 			Nullable().AtLeast(monitor.MinCheckTimeout).NoColumn().Typed().
 			Doc("Maximum duration of a check; less than the interval. Not of heartbeats").Empty("10, but at most "+
 			"half the interval").
-			Form("Timeout", "The longest time that a check may take, less than the interval.", "10s"),
+			Form("Timeout", "Maximum duration of a check, less than the interval.", "10s"),
 		ofChecks(field.Decimal("slow_after", monitor.MaxCheckTimeout, refuseSlowAfter,
 			func(m *monitor.Monitor) *time.Duration {
 				return &m.Check.SlowAfter
 			})).NoColumn().
 			Doc("A good result that takes longer is slow, in seconds with up to 3 decimals; less than the timeout. "+
 				"Not of heartbeats").Empty("none is").
-			Form("Slow after", "A good result that takes longer is slow. Left empty, none is.", "800ms"),
+			Form("Slow after", "Mark as slow above this response time. Default: off.", "800ms"),
 		ofChecks(field.Integer("recovery_threshold", func(m *monitor.Monitor) *int {
 			return &m.Check.RecoveryThreshold
 		})).
 			Nullable().Between(1, monitor.MaxRecoveryThreshold).NoColumn().
 			Doc("Number of consecutive good results that end an outage. Not of heartbeats").Empty("1").
-			Form("Good results in a row until it is up", "", "1"),
+			Form("Recovery threshold", "Consecutive good results before it counts as up. Default: 1.", "1"),
 		ofChecks(field.Integer("confirm_from", func(m *monitor.Monitor) *int { return &m.Check.ConfirmFrom })).
 			Nullable().Between(1, monitor.MaxConfirmFrom).NoColumn().
 			Doc("Number of locations (`ALLSWELL_LOCATION`) that must find the target failing in the same round "+
 				"before a failure counts. Not of heartbeats").Empty("1").
-			Form("Locations that must agree on a failure", "For several replicas with ALLSWELL_LOCATION.", "1"),
+			Form("Confirming locations", "Locations (ALLSWELL_LOCATION) that must agree on a failure. Default: 1.", "1"),
 		field.Texts("secrets", func(m *monitor.Monitor) *[]string {
 			return &m.Check.SecretFields
 		}).ReadOnly().Audited().NoColumn().
@@ -202,50 +200,43 @@ var Monitor = field.New(field.Resource[monitor.Monitor]{
 			Doc("How long a run may take after its `start` before it counts as a failure. Runs that have begun keep "+
 				"their limit").
 			Empty("the grace or, without one, the interval").
-			Form("A run may take",
-				"For jobs that report the start of a run: without its end in this time, the run has failed. Left "+
-					"empty, the grace (5m with "+
-					"a cron expression) or, without one, the interval: set it for each job that takes longer.", "2h"),
+			Form("Maximum duration",
+				"For jobs that report the start of a run. Default: the grace period or, without one, the interval. "+
+					"Set it for jobs that take longer.", "2h"),
 		ofHeartbeats(field.Bool("publish_output", func(m *monitor.Monitor) *bool {
 			return &m.PublishOutput
 		})).NoFlag("no-publish-output").
 			Doc("Whether the end of the output of a failed run is published with its incident").
-			Form("The output of a failed run", "", "").Labels("is published with the incident: its last 1,000 "+
-			"characters", "is for members only"),
+			Form("Publish output of failed runs", "", "").Labels("yes, the last 1,000 characters", "no"),
 		ofHeartbeats(field.Duration("min_runtime", monitor.MaxRuntime, func(m *monitor.Monitor) *time.Duration {
 			return &m.MinRuntime
 		})).
 			Nullable().AtLeast(time.Second).NullColumn().Typed().
 			Doc("How long a run that succeeds must take after its `start`, at most `max_runtime`").Empty("any time").
-			Form("A run must take",
-				"A run that succeeds in less time is too short. Left empty, any time will do. Like the next fields, "+
-					"for jobs that report "+
-					"the start of a run.", "30s"),
+			Form("Minimum duration", "For jobs that report the start of a run. Default: none.", "30s"),
 		ofHeartbeats(field.Integer("max_per_interval", func(m *monitor.Monitor) *int { return &m.MaxPerInterval })).
 			Nullable().Between(1, monitor.MaxPerInterval).NullColumn().
 			Doc("How many runs may begin within the interval, at any time or, with a cron schedule, between two due "+
 				"times").Empty("any number").
-			Form("Runs that may begin within the interval",
-				"With a cron expression, between two of its times. Left empty, any number.", "2"),
+			Form("Maximum runs per interval", "With a schedule, between two due times. Default: unlimited.", "2"),
 		ofHeartbeats(field.Bool("no_overlap", func(m *monitor.Monitor) *bool {
 			return &m.NoOverlap
 		})).NoFlag("overlap").
 			Doc("Whether a run that begins before the others have ended violates a condition").
-			Form("A run that begins before the others have ended", "", ""),
+			Form("Overlapping runs", "", ""),
 		conditionAction(monitor.ConditionMaxRuntime, func(m *monitor.Monitor) *monitor.ConditionAction {
 			return &m.MaxRuntimeAction
-		}, "takes too long", "A run that takes longer",
-			"A failure makes the monitor down. A warning is for members and for webhooks that ask for it: the page "+
-				"does not change."),
+		}, "takes too long", "If exceeded",
+			"fail: the monitor goes down. warn: only members and webhooks for warnings are notified."),
 		conditionAction(monitor.ConditionMinRuntime, func(m *monitor.Monitor) *monitor.ConditionAction {
 			return &m.MinRuntimeAction
-		}, "is too short", "A run that is too short", ""),
+		}, "is too short", "If shorter", ""),
 		conditionAction(monitor.ConditionMaxPerInterval, func(m *monitor.Monitor) *monitor.ConditionAction {
 			return &m.MaxPerIntervalAction
-		}, "is one too many", "A run too many", ""),
+		}, "is one too many", "If exceeded", ""),
 		conditionAction(monitor.ConditionNoOverlap, func(m *monitor.Monitor) *monitor.ConditionAction {
 			return &m.NoOverlapAction
-		}, "begins before the others have ended", "A run that overlaps", ""),
+		}, "begins before the others have ended", "Overlapping runs", ""),
 		field.Time("created_at", func(m *monitor.Monitor) *time.Time { return &m.CreatedAt }).ReadOnly(),
 		field.Time("updated_at", func(m *monitor.Monitor) *time.Time { return &m.UpdatedAt }).ReadOnly(),
 		field.Config(check.Fields(), checkConfig, setCheckConfig, ConfigureMonitor).Client("Check"),
@@ -281,7 +272,7 @@ func conditionAction(
 ) *field.Field[monitor.Monitor] {
 	byDefault := monitor.RunConditions{}.Action(c)
 	options := []field.Option{
-		field.Of(monitor.ActionWarn, "is only a warning"), field.Of(monitor.ActionDown, "is a failure"),
+		field.Of(monitor.ActionWarn, "warn"), field.Of(monitor.ActionDown, "fail"),
 	}
 	if byDefault == monitor.ActionDown {
 		options[0], options[1] = options[1], options[0]

@@ -192,6 +192,11 @@ func fieldProperties(fields []configfield.Field, values map[string]any, secrets 
 			}
 			slices.Sort(texts)
 			properties = append(properties, [2]string{f.Label, strings.Join(texts, ", ")})
+		case bool:
+			if value != (f.Default == "true") {
+				properties = append(properties, [2]string{f.Label, fmt.Sprint(value != f.Opposite)})
+			}
+			continue
 		default:
 			properties = append(properties, [2]string{f.Label, fmt.Sprint(value)})
 		}

@@ -24,7 +24,7 @@ const (
 // Field describes a field. Flags and form fields are named after its key in JSON.
 type Field struct {
 	Name     string // such as "expected_statuses"
-	Label    string // such as "Expected statuses"
+	Label    string // such as "Expected status codes"
 	Help     string // one line
 	Kind     Kind
 	Secret   bool     // write-only
@@ -37,6 +37,8 @@ type Field struct {
 	// see Limit
 	Min, Max int
 	Example  string
+	NoHint   bool // forms do not show Help, which repeats the label
+	Opposite bool // of a flag: the label asks for the opposite, so true is shown as no
 }
 
 // Limit returns the maximum length of a text or of an entry in characters, or the largest integer.

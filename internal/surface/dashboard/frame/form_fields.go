@@ -9,14 +9,14 @@ import (
 func FieldOf(i fields.Info) Field {
 	x := Field{Name: i.Name, Label: i.Label, Hint: i.Hint, Placeholder: i.Placeholder, Optional: !i.Required}
 	if i.Empty != "" && i.Empty != "none" && i.Hint == "" && i.None == "" {
-		x.Hint = "Left empty: " + i.Empty + "."
+		x.Hint = "Default: " + i.Empty + "."
 	}
 	if i.Kind == fields.KindMarkdown || i.Kind == fields.KindText && i.Max > kernel.MaxTitleLength { // of several lines
 		x.Type, x.Rows = "textarea", 3
 	}
 	switch i.Kind {
 	case fields.KindSlug: // it cannot be removed
-		x.Hint = "If a new one has none, it is made from the name."
+		x.Hint = "Leave empty at creation to derive it from the name."
 	case fields.KindLines:
 		x.Type, x.Rows = "textarea", 2
 	case fields.KindTime:

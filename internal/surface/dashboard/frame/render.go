@@ -253,6 +253,12 @@ func (r *Request) render(name string, s screen) ([]byte, error) {
 	return body.Bytes(), nil
 }
 
+// SentenceSecond returns a time to the second within a sentence. Sentences and times need no escaping.
+func SentenceSecond(t time.Time) string { return string(secondElement(t)) }
+
+// SentenceAgo returns a recent time within a sentence: how long ago it was. Sentences and times need no escaping.
+func SentenceAgo(t time.Time) string { return string(timeElement(t)) }
+
 // SentenceTime returns a time within a sentence. Sentences and times need no escaping.
 func SentenceTime(t time.Time) string {
 	return string(i18n.TimeElement(t.UTC(), "dayclock", i18n.English().DayClock))

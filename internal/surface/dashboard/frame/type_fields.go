@@ -19,18 +19,24 @@ func formField(f configfield.Field, saved bool) Field {
 		Name: f.Name, Label: f.Label, Hint: strings.TrimSuffix(f.Help, ".") + ".", Optional: !f.Required,
 		Placeholder: f.Example,
 	}
+	if f.NoHint {
+		x.Hint = ""
+	}
 	if x.Placeholder == "" && f.Kind != configfield.KindFlag {
 		x.Placeholder = f.Default
 	}
 	switch f.Kind {
 	case configfield.KindFlag:
 		x.Type, x.Options = "select", []Option{{Value: "false", Label: "No"}, {Value: "true", Label: "Yes"}}
+		if f.Opposite {
+			x.Options = []Option{{Value: "false", Label: "Yes"}, {Value: "true", Label: "No"}}
+		}
 	case configfield.KindList:
 		x.Type, x.Rows, x.Wide = "textarea", 2, true
-		x.Hint += " One on each line."
+		x.Hint = strings.TrimSpace(x.Hint + " One per line.")
 	case configfield.KindMap:
 		x.Type, x.Rows, x.Wide = "textarea", 2, true
-		x.Hint += " One on each line, as Name: value."
+		x.Hint = strings.TrimSpace(x.Hint + " One per line, as Name: value.")
 	case configfield.KindLongText:
 		x.Type, x.Rows, x.Wide = "textarea", 4, true
 	case configfield.KindInteger:
@@ -45,7 +51,7 @@ func formField(f configfield.Field, saved bool) Field {
 		x.Autocomplete = "new-password"
 		if saved {
 			x.Placeholder, x.Optional = "", true
-			x.Hint += " A value is saved, and is kept if this is left empty."
+			x.Hint = strings.TrimSpace(x.Hint + " A value is saved. Leave empty to keep it.")
 		}
 	}
 	return x
@@ -95,7 +101,7 @@ func TypeFields(fields []configfield.Field, advanced bool, secrets []string) (al
 		if saved && !f.Required {
 			all = append(all, Field{
 				Name: removal(f), Label: "Saved " + lowerFirst(f.Label), Type: "select",
-				Options: []Option{{Label: "is kept"}, {Value: "true", Label: "is removed"}},
+				Options: []Option{{Label: "Keep"}, {Value: "true", Label: "Remove"}},
 			})
 		}
 	}
@@ -252,7 +258,7 @@ func ShownSettings(fields []configfield.Field, values url.Values, secrets []stri
 		case slices.Contains(secrets, f.Name):
 			shown = append(shown, ShownSetting{f.Label, "set, not shown", f.Name})
 		case value == "" || value == f.Default:
-		case f.Kind == configfield.KindFlag && value == "true":
+		case f.Kind == configfield.KindFlag && (value == "true") != f.Opposite:
 			shown = append(shown, ShownSetting{Label: f.Label, Value: "yes"})
 		case f.Kind == configfield.KindFlag:
 			shown = append(shown, ShownSetting{Label: f.Label, Value: "no"})

@@ -23,7 +23,7 @@ func monitorTypeName(kind monitor.MonitorType) string {
 	return "Heartbeat"
 }
 
-// monitorTarget returns the target of a monitor, in few words; "": it waits for pings.
+// monitorTarget returns the target of a monitor, in few words; "": it expects pings.
 func monitorTarget(m monitor.Monitor) string {
 	var config struct {
 		URL, Host string
@@ -44,7 +44,8 @@ func monitorTarget(m monitor.Monitor) string {
 // countingFields are the fields of the form of a check that say when a result counts.
 func countingFields(threshold int) []frame.Field {
 	fields := monitorFields("timeout", "slow_after", "failure_threshold", "recovery_threshold", "confirm_from")
-	fields[2].Label, fields[2].Placeholder = "Failures in a row until it is down", strconv.Itoa(threshold)
+	fields[2].Placeholder = strconv.Itoa(threshold)
+	fields[2].Hint = thresholdHint("Consecutive failures", threshold)
 	for i := range fields[2:] {
 		fields[2+i].InputMode = "numeric"
 	}
@@ -106,12 +107,35 @@ type checkResult struct{ monitor.CheckResult }
 
 // resultNames are the words for the statuses of results.
 var resultNames = map[monitor.CheckStatus]string{
-	monitor.CheckOK: "Works", monitor.CheckSlow: "Works, but is slow", monitor.CheckFailed: "Failed",
-	monitor.CheckUnknown: "Unknown",
+	monitor.CheckOK: "OK", monitor.CheckSlow: "Slow", monitor.CheckFailed: "Failed", monitor.CheckUnknown: "Unknown",
 }
+
+// lastResult says what the last check of a monitor found; "": there was none.
+func lastResult(m monitor.Monitor) string { return resultNames[m.CheckState.Status] }
 
 // Label says what the check found.
 func (r checkResult) Label() string { return resultNames[r.Status] }
+
+// Summary says what the check found, with how long it took or why it failed: "OK · 1.5 ms", "Failed · no answer".
+func (r checkResult) Summary() string {
+	if r.explained() {
+		return r.Label() + " · " + r.Reason
+	}
+	return r.Label() + " · " + r.Took()
+}
+
+// explained reports whether Summary says the reason.
+func (r checkResult) explained() bool {
+	return r.Reason != "" && (r.Status == monitor.CheckFailed || r.Status == monitor.CheckUnknown)
+}
+
+// Warns returns the warning of a good result; "": it has none.
+func (r checkResult) Warns() string {
+	if r.explained() {
+		return ""
+	}
+	return r.Reason
+}
 
 // Tone returns the name of the tone of the result.
 func (r checkResult) Tone() string {

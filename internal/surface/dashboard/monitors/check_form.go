@@ -18,7 +18,7 @@ func checkGroups(t check.Type, secrets []string, schedule, advanced []frame.Fiel
 	first = append(first, frame.TypeFields(t.Fields, false, secrets)...)
 	first = append(first, frame.Field{
 		Name: "interval", Label: "Interval", Bare: true, Placeholder: "1m",
-		Suggestions: []string{"10s", "30s", "1m", "5m", "1h"}, Hint: "The time between two checks, from 10s to 24h.",
+		Suggestions: []string{"10s", "30s", "1m", "5m", "1h"}, Hint: "Time between checks, from 10s to 24h.",
 	})
 	var rest []frame.Field
 	for _, x := range schedule {
@@ -34,10 +34,10 @@ func checkGroups(t check.Type, secrets []string, schedule, advanced []frame.Fiel
 	}
 	groups := []frame.FieldGroup{{Fields: first}}
 	if more := frame.TypeFields(t.Fields, true, secrets); len(more) > 0 {
-		groups = append(groups, frame.FieldGroup{Key: "type", Title: "More of " + t.Label, Fields: more})
+		groups = append(groups, frame.FieldGroup{Key: "type", Title: "Advanced " + t.Label + " options", Fields: more})
 	}
 	return append(groups, frame.FieldGroup{
-		Key: "counting", Title: "When it counts", Fields: append(countingFields(threshold), rest...),
+		Key: "counting", Title: "Thresholds and alerting", Fields: append(countingFields(threshold), rest...),
 	})
 }
 
@@ -58,8 +58,8 @@ func isDefaultOf(t check.Type) func(frame.Field) bool {
 // parentField is the choice of the parent of a monitor.
 func parentField(parents []frame.Option) frame.Field {
 	return frame.Field{
-		Name: "parent_id", Label: "It depends on", Type: "select", Options: parents,
-		Hint: "While that is down, failures of this one raise no alarm.",
+		Name: "parent_id", Label: "Parent monitor", Type: "select", Options: parents,
+		Hint: "Suppresses alerts while the parent is down.",
 	}
 }
 
@@ -68,7 +68,7 @@ const maxParents = 500
 
 // parentOptions returns the monitors on which one may depend.
 func (r *request) parentOptions(m monitor.Monitor) ([]frame.Option, error) {
-	all := []frame.Option{{Label: "No other monitor"}}
+	all := []frame.Option{{Label: "None"}}
 	list, err := r.Store.MonitorList(r.Context(), r.Actor(), store.MonitorQuery{Order: store.MonitorsByName},
 		store.Pagination{Page: 1, PerPage: maxParents})
 	found := m.ParentID == ""

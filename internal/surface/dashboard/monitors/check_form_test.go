@@ -43,7 +43,7 @@ func TestFormsOfAllTypes(t *testing.T) {
 			}
 			made := v.Wants(v.Post("/admin/monitors/new", fields...), http.StatusSeeOther, "/admin/monitors/mon_")
 			screen := made.Header.Get("Location")
-			v.Wants(v.Get(screen), http.StatusOK, "Nothing was checked yet", kind.Label, "Last results", "Test now")
+			v.Wants(v.Get(screen), http.StatusOK, "Waiting for the first check", kind.Label, "Recent checks", "Test now")
 			v.Lacks(v.Get(screen), "curl -fsS")
 			v.Wants(v.Get(screen+"/edit"), http.StatusOK, `name="type" value="`+string(kind.Name)+`"`)
 			v.Wants(v.Get("/admin/monitors/new?copy="+strings.TrimPrefix(screen, "/admin/monitors/")), http.StatusOK,
@@ -51,7 +51,7 @@ func TestFormsOfAllTypes(t *testing.T) {
 		}
 		v.Wants(v.Get("/admin/monitors/new?type=nonsense"), http.StatusNotFound)
 		v.Wants(v.Get("/admin/monitors"), http.StatusOK, "db.example.com", "https://www.example.com/health",
-			"every 1 minute")
+			"every minute")
 		v.Lacks(v.Wants(v.Get("/admin/monitors?type=http"), http.StatusOK, "https://www.example.com/health",
 			`<option value="http" selected>HTTP`), "db.example.com")
 		v.Wants(v.Get("/admin/monitors?type=nonsense"), http.StatusNotFound)
@@ -78,11 +78,11 @@ func TestCheckInTheForm(t *testing.T) {
 		}
 		v.Wants(v.Post(create, append(fields, "preview", "test")...), http.StatusOK, `aria-label="Type"`,
 			`aria-current="page">HTTP`, "HTTP 401", "Failed", "First byte", "Who are &lt;you&gt;?", `value="me"`)
-		v.Wants(v.Post(create, append(fields, "preview", "test", "password", "hunter2")...), http.StatusOK, "Works",
+		v.Wants(v.Post(create, append(fields, "preview", "test", "password", "hunter2")...), http.StatusOK, "OK</span>",
 			"Total", `value="hunter2"`)
 		unnamed := append(slices.Clone(fields), "preview", "test", "password", "hunter2")
 		unnamed[3] = ""
-		v.Wants(v.Post(create, unnamed...), http.StatusOK, "Works")
+		v.Wants(v.Post(create, unnamed...), http.StatusOK, "OK</span>")
 		list, err := s.Store.MonitorList(s.Context(), v.Actor(), store.MonitorQuery{},
 			store.Pagination{Page: 1, PerPage: 9})
 		if err != nil || list.Total != 0 {
@@ -98,7 +98,7 @@ func TestCheckInTheForm(t *testing.T) {
 			"/admin/monitors/mon_").Header.Get("Location")
 		v.Lacks(v.Wants(v.Get(screen), http.StatusOK, "200, 301-302", "X-A: b", "800 ms", "set, not shown",
 			"/edit#f-password"), "hunter2")
-		v.Lacks(v.Wants(v.Post(screen+"/test"), http.StatusOK, "The test", "Works", screen+"?range=week#checks"),
+		v.Lacks(v.Wants(v.Post(screen+"/test"), http.StatusOK, "Test result", "OK</span>", screen+"?range=week#checks"),
 			"data-events")
 		edit := func(fields ...string) {
 			s.Helper()
@@ -109,11 +109,11 @@ func TestCheckInTheForm(t *testing.T) {
 			v.Wants(v.Post(screen+"/edit", append(fields, "tag", `"`+tag[:16]+`"`)...), http.StatusSeeOther, screen)
 		}
 		// with the saved password
-		v.Wants(v.Post(screen+"/edit", append(fields, "preview", "test")...), http.StatusOK, "Works")
+		v.Wants(v.Post(screen+"/edit", append(fields, "preview", "test")...), http.StatusOK, "OK</span>")
 		v.Wants(v.Post(screen+"/edit", append(fields, "preview", "test", "remove.password", "true")...), http.StatusOK,
 			"HTTP 401")
 		edit(append(fields, "interval", "30s")...)
-		v.Wants(v.Post(screen+"/test"), http.StatusOK, "Works")
+		v.Wants(v.Post(screen+"/test"), http.StatusOK, "OK</span>")
 		edit(append(fields, "remove.password", "true")...)
 		v.Lacks(v.Wants(v.Get(screen), http.StatusOK), "set, not shown")
 		v.Wants(v.Post(screen+"/edit", append(fields, "tag", `"0"`)...), http.StatusConflict)
@@ -127,10 +127,10 @@ func TestResultsOnTheScreen(t *testing.T) {
 		v := s.Owner()
 		router, _ := failingRouter(v)
 		v.Wants(v.Get("/admin/monitors/"+router.ID), http.StatusOK, "Failing", "connection refused by 127.0.0.1:1",
-			"12 ms", "the &lt;response&gt;", "Web shop", "depends on this monitor", "localhost")
-		v.Wants(v.Get("/admin/monitors/web-shop"), http.StatusOK, "Router", "this monitor depends on it")
+			"12 ms", "the &lt;response&gt;", "Web shop", "Depends on this monitor", "localhost")
+		v.Wants(v.Get("/admin/monitors/web-shop"), http.StatusOK, "Router", "Parent</p>")
 		v.Wants(v.Get("/admin/monitors"), http.StatusOK, `problem">connection refused by 127.0.0.1:1`)
-		v.Lacks(v.Get("/admin/monitors/"+router.ID), "Views of the locations", "Checking gaps")
+		v.Lacks(v.Get("/admin/monitors/"+router.ID), "Locations</h2>", "Checking gaps")
 		viewer := s.Member(v, kernel.RoleViewer)
 		viewer.Lacks(viewer.Wants(viewer.Get("/admin/monitors/"+router.ID), http.StatusOK,
 			"connection refused by 127.0.0.1:1"), "the &lt;response&gt;")
@@ -182,12 +182,12 @@ func TestViewsOfLocations(t *testing.T) {
 		if err := s.Store.RecordCheckResults(s.Context(), all); err != nil {
 			s.Fatal(err)
 		}
-		screen := v.Wants(v.Get("/admin/monitors/"+router.ID), http.StatusOK, "Whether the target works is unknown",
-			"No reliable view since", "the server&#39;s own network did not work, or it was not allowed", `class="gap"`,
-			"A failure that one of them finds counts.")
-		_, views, _ := strings.Cut(screen.Text, "Views of the locations")
+		screen := v.Wants(v.Get("/admin/monitors/"+router.ID), http.StatusOK, `id="why">Unknown</h2>`,
+			"No data since", "the server&#39;s own network did not work, or it was not allowed", `class="gap"`,
+			"A failure at one location counts.")
+		_, views, _ := strings.Cut(screen.Text, "Locations</h2>")
 		views, _, _ = strings.Cut(views, "</ul>")
-		for _, want := range []string{"frankfurt", "Works after 12 ms", "virginia", "Unknown after 12 ms: no network"} {
+		for _, want := range []string{"frankfurt", "OK · 12 ms", "virginia", "Unknown · no network"} {
 			before, after, ok := strings.Cut(views, want)
 			if !ok || strings.Contains(before, "first failure") {
 				s.Errorf("the views do not have %q next: %s", want, views)
@@ -227,7 +227,7 @@ func TestSuppressedOnTheScreen(t *testing.T) {
 				s.Fatal(err)
 			}
 		}
-		const link = `It depends on <a href="/admin/monitors/`
+		const link = `Parent monitor: <a href="/admin/monitors/`
 		v.Lacks(v.Wants(v.Get("/admin/monitors/"+behind.ID), http.StatusOK, "Router"), link)
 		fail(router)
 		fail(behind)
@@ -235,9 +235,9 @@ func TestSuppressedOnTheScreen(t *testing.T) {
 			link+router.ID+`">Router</a> <span class="pill tone-partial">Down`)
 		v.Lacks(v.Wants(v.Get("/admin/monitors/"+router.ID), http.StatusOK, "Behind the router", "Suppressed"), link)
 		v.Lacks(v.Wants(v.Get("/admin/monitors/pause?monitor="+router.ID), http.StatusOK,
-			"Targets are not checked during a pause", "Outages of now end"), "ping URL")
+			"Checks stop until it resumes.", "Any current outage ends"), "ping URL")
 		v.Lacks(v.Wants(v.Get("/admin/monitors/delete?monitor="+router.ID), http.StatusOK,
-			"Targets are not checked any more"), "Ping URLs")
+			"This permanently deletes the monitor with its outages"), "Ping URLs")
 		v.Lacks(v.Wants(v.Get("/admin"), http.StatusOK, "(1) Overview", "Monitor is down: no answer"),
 			"Behind the router", "ping")
 	})

@@ -12,7 +12,6 @@ import (
 	"github.com/allswell/allswell/internal/domain/monitor"
 	"github.com/allswell/allswell/internal/domain/statuspage"
 	"github.com/allswell/allswell/internal/resource/rights"
-	"github.com/allswell/allswell/internal/shared/i18n"
 	"github.com/allswell/allswell/internal/store"
 	"github.com/allswell/allswell/internal/surface/dashboard/frame"
 )
@@ -80,66 +79,72 @@ func (s shownSignal) Lasted() string {
 	return durationText(*s.Duration)
 }
 
-// durationText returns how long a run took, for people.
+// durationText returns how long a run took, for people: "320 ms", "4.2 s", "2 min 5 s".
 func durationText(d time.Duration) string {
-	if d < time.Minute {
-		return d.Round(time.Millisecond).String()
+	switch {
+	case d < time.Second:
+		return strconv.FormatInt(d.Round(time.Millisecond).Milliseconds(), 10) + " ms"
+	case d < time.Minute:
+		return strconv.FormatFloat(d.Seconds(), 'f', 1, 64) + " s"
+	default:
+		return kernel.CompactDuration(d)
 	}
-	return i18n.English().Duration(d)
 }
 
-// Heading says why the monitor has its state.
+// Heading is the state of the monitor, with its cause if it is down.
 func (s monitorScreen) Heading() string {
 	switch e := s.Explanation; {
 	case e.Type.IsCheck():
 		return checkHeading(e)
 	case e.State == monitor.MonitorUp && len(e.Warned) > 0:
-		return "The job is alive, with a warning"
+		return "Up, with a warning"
 	case e.State == monitor.MonitorUp:
-		return "The job is alive"
+		return "Up"
 	case e.State == monitor.MonitorLate:
-		return "A ping is missing"
+		return "Late"
 	case e.State == monitor.MonitorWaiting:
-		return "Nothing has pinged yet"
+		return "Waiting for the first ping"
 	case e.State == monitor.MonitorDisabled:
-		return "Nothing is expected"
+		return "Paused"
 	case e.Reason == monitor.OutageFailed:
-		return "The job has failed"
+		return "Down: job failed"
 	case e.Reason == monitor.OutageRunOverdue:
-		return "A run takes too long"
+		return "Down: run too long"
 	case e.Reason == monitor.OutageRunTooShort:
-		return "A run was too short"
+		return "Down: run too short"
 	case e.Reason == monitor.OutageRunTooOften:
-		return "The job runs too often"
+		return "Down: runs too often"
 	case e.Reason == monitor.OutageRunOverlap:
-		return "Runs of the job overlap"
+		return "Down: overlapping runs"
 	default:
-		return "The job is silent"
+		return "Down: no ping"
 	}
 }
 
 // checkHeading is Heading of a monitor that is checked.
 func checkHeading(e monitor.Explanation) string {
 	switch e.State {
-	case monitor.MonitorUnknown, monitor.MonitorLate:
-		return "Whether the target works is unknown"
+	case monitor.MonitorUnknown:
+		return "Unknown"
+	case monitor.MonitorLate:
+		return "Late"
 	case monitor.MonitorUp:
 		if len(e.Warned) > 0 {
-			return "The target works, with a warning"
+			return "Up, with a warning"
 		}
-		return "The target works"
+		return "Up"
 	case monitor.MonitorFailing:
-		return "The last check failed"
+		return "Failing"
 	case monitor.MonitorSlow:
-		return "The target is slow"
+		return "Slow"
 	case monitor.MonitorSuppressed:
-		return "The checks fail while a parent is down"
+		return "Suppressed: parent down"
 	case monitor.MonitorWaiting:
-		return "Nothing was checked yet"
+		return "Waiting for the first check"
 	case monitor.MonitorDisabled:
-		return "The target is not checked"
+		return "Paused"
 	default:
-		return "The target does not work"
+		return "Down"
 	}
 }
 
@@ -160,7 +165,7 @@ func (s monitorScreen) UptimePeriods() []uptimePeriod {
 func (s monitorScreen) UptimeNote() string {
 	for _, u := range s.Uptimes {
 		if _, ok := u.Uptime(); ok && u.Known() < minUptime {
-			return "A period has a figure once at least an hour of it is known."
+			return "Shown after one hour of data."
 		}
 	}
 	return ""
@@ -183,7 +188,7 @@ func monitorUptime(u store.MonitorUptime) string {
 		if known > 48*time.Hour {
 			unit = 24 * time.Hour
 		}
-		return percentOf(share) + " (" + i18n.English().Duration(known.Truncate(unit)) + " known)"
+		return percentOf(share) + " (" + kernel.CompactDuration(known.Truncate(unit)) + " known)"
 	}
 	return percentOf(share)
 }
@@ -196,15 +201,13 @@ func percentOf(share float64) string {
 // uptimePeriod is the uptime in a period.
 type uptimePeriod struct{ Label, Uptime string }
 
-// OutageEnd returns why an outage ended, for people.
+// OutageEnd returns how an outage ended, for people.
 func (s monitorScreen) OutageEnd(o monitor.Outage) string {
 	switch o.EndReason {
 	case monitor.OutageEndedByDisable.String():
-		return "ended because the monitor was disabled"
-	case monitor.OutageEndedByPing.String():
-		return "ended by a ping"
-	case monitor.OutageEndedByCheck.String():
-		return "ended by a check that succeeded"
+		return "paused"
+	case monitor.OutageEndedByPing.String(), monitor.OutageEndedByCheck.String():
+		return "recovered"
 	default:
 		return ""
 	}
@@ -261,7 +264,7 @@ func (r *request) showMonitorWith(tested *checkResult) error {
 	if s.Family, err = r.loadFamily(detail.Monitor); err != nil {
 		return err
 	}
-	for _, sentence := range detail.Explanation.Sentences(frame.SentenceTime) {
+	for _, sentence := range detail.Explanation.Sentences(frame.SentenceSecond, frame.SentenceAgo) {
 		s.Why = append(s.Why, template.HTML(sentence))
 	}
 	if s.CanEdit && !detail.IsCheck() { // who has the URL can ping

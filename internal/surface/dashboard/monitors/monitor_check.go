@@ -9,7 +9,6 @@ import (
 	"github.com/allswell/allswell/internal/check"
 	"github.com/allswell/allswell/internal/domain/kernel"
 	"github.com/allswell/allswell/internal/domain/monitor"
-	"github.com/allswell/allswell/internal/shared/i18n"
 	"github.com/allswell/allswell/internal/store"
 	"github.com/allswell/allswell/internal/surface/dashboard/frame"
 )
@@ -62,17 +61,16 @@ func checkSettings(m monitor.Monitor) []frame.ShownSetting {
 	t, _ := check.TypeOf(m.Type)
 	shown := frame.ShownSettings(t.Fields, values, m.Check.SecretFields)
 	add := func(label, value string) { shown = append(shown, frame.ShownSetting{Label: label, Value: value}) }
-	english := i18n.English()
-	add("Interval", english.Duration(m.Interval))
-	add("Timeout", english.Duration(m.Check.Timeout))
+	add("Interval", kernel.CompactDuration(m.Interval))
+	add("Timeout", kernel.CompactDuration(m.Check.Timeout))
 	if m.Check.SlowAfter > 0 {
 		add("Slow after", shortTime(m.Check.SlowAfter))
 	}
 	if n := m.Check.RecoveryThreshold; n > 1 {
-		add("Good results in a row until it is up", strconv.Itoa(n))
+		add("Recovery threshold", strconv.Itoa(n))
 	}
 	if n := m.Check.ConfirmFrom; n > 1 {
-		add("Locations that must agree on a failure", strconv.Itoa(n))
+		add("Confirming locations", strconv.Itoa(n))
 	}
 	return shown
 }
@@ -104,7 +102,7 @@ func (r *request) testMonitor() error {
 		f := frame.NewForm(nil)
 		f.Invalid = invalid
 		return r.ShowFailure(frame.Failure{
-			Status: http.StatusUnprocessableEntity, Title: "Nothing was tested", Text: strings.Join(f.Others(), " "),
+			Status: http.StatusUnprocessableEntity, Title: "Not tested", Text: strings.Join(f.Others(), " "),
 			Next: frame.MonitorsPath + "/" + m.ID,
 		})
 	}

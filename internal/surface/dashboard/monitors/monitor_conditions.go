@@ -28,7 +28,7 @@ func isDefaultValue(x frame.Field) bool {
 func overlapField() frame.Field {
 	x := monitorFields("no_overlap_action")[0]
 	x.Name, x.Label, x.Options = "no_overlap", monitorFields("no_overlap")[0].Label,
-		append([]frame.Option{{Label: "is fine"}}, x.Options...)
+		append([]frame.Option{{Label: "allow"}}, x.Options...)
 	return x
 }
 

@@ -1,6 +1,7 @@
 package monitors
 
 import (
+	"fmt"
 	"strconv"
 
 	"github.com/allswell/allswell/internal/domain/schedule"
@@ -20,7 +21,7 @@ func (s *monitorFormScreen) fieldGroups(where, down, parents []frame.Option, thr
 	}
 	return []frame.FieldGroup{
 		{Fields: schedule},
-		{Key: "runs", Title: "Starts, failures and output of runs", Fields: monitorRunFields()},
+		{Key: "runs", Title: "Job runs", Fields: monitorRunFields()},
 		{Key: "advanced", Title: "Advanced", Fields: advanced},
 	}
 }
@@ -28,34 +29,37 @@ func (s *monitorFormScreen) fieldGroups(where, down, parents []frame.Option, thr
 // monitorScheduleFields are the fields that most monitors need: when pings are due, and what is affected without them.
 // where and down are the choices of components and of their statuses.
 func monitorScheduleFields(where, down []frame.Option) []frame.Field {
+	hint := ""
+	if down[0].Value == "" {
+		hint = "Automatic: major outage for the only monitor of a component, otherwise partial outage."
+	}
 	return []frame.Field{
 		{Name: "name", Label: "Name", Placeholder: "Nightly backup", Wide: true},
-		{Name: "schedule.kind", Label: "A ping is due", Type: "select", Options: []frame.Option{
-			{Value: string(schedule.ScheduleInterval), Label: "within an interval after the last one"},
-			{Value: string(schedule.ScheduleCron), Label: "at times, as in a crontab"},
-			{Value: string(schedule.ScheduleCalendar), Label: "at times, as in a systemd timer"},
-			{Value: kindKubernetes, Label: "at times, as in a CronJob of Kubernetes"},
+		{Name: "schedule.kind", Label: "Schedule", Type: "select", Options: []frame.Option{
+			{Value: string(schedule.ScheduleInterval), Label: "Interval"},
+			{Value: string(schedule.ScheduleCron), Label: "Cron"},
+			{Value: string(schedule.ScheduleCalendar), Label: "systemd calendar (OnCalendar)"},
+			{Value: kindKubernetes, Label: "Kubernetes CronJob"},
 		}},
 		{
 			Name: "interval", Label: "Interval", Bare: true, Placeholder: "25h",
 			Suggestions: []string{"90s", "5m", "20m", "75m", "25h", "8d"},
-			Hint: "The longest time between two pings, with units: 90s, 5m, 25h, 8d. Leave room: 25h for a " +
-				"job that runs every night.",
+			Hint:        "Maximum time between pings, e.g. 90s, 5m, 25h, 8d. Allow some slack: 25h for a nightly job.",
 		},
-		{Name: "schedule.expression", Label: "Times", Type: "textarea", Rows: 2, Bare: true, Placeholder: "30 2 * * *",
-			Hint: "As in a crontab: minute, hour, day of the month, month and day of the week, such as 30 2 * * *. " +
-				"As in OnCalendar= of a systemd timer: Mon..Fri 02:30. One per line, up to 10."},
+		{Name: "schedule.expression", Label: "Cron or calendar expression", Type: "textarea", Rows: 2, Bare: true, Placeholder: "30 2 * * *",
+			Hint: "Cron expression: minute, hour, day of the month, month and day of the week, e.g. 30 2 * * *. " +
+				"systemd calendar: e.g. Mon..Fri 02:30. One per line, up to 10."},
 		{
 			Name: "schedule.time_zone", Label: "Time zone", Optional: true, Placeholder: "Europe/Berlin",
-			Hint: "Of these times. Left empty: UTC, or the zone after the times of a timer.",
+			Hint: "Time zone of the schedule. Default: UTC, or the zone in a systemd calendar.",
 		},
 		{
-			Name: "grace", Label: "Grace", Optional: true, Placeholder: "5m",
+			Name: "grace", Label: "Grace period", Optional: true, Placeholder: "5m",
 			Suggestions: []string{"0s", "5m", "30m", "2h"},
-			Hint:        "How much later a ping may come. Left empty, none with an interval, and 5m with times.",
+			Hint:        "How late a ping may be. Default: 0 with an interval, 5m with a schedule.",
 		},
-		{Name: "component_id", Label: "While it is down, this is affected", Type: "select", Options: where},
-		{Name: "down_status", Label: "The component is then", Type: "select", Options: down},
+		{Name: "component_id", Label: "Affected component", Type: "select", Options: where},
+		{Name: "down_status", Label: "Status when down", Type: "select", Options: down, Hint: hint},
 		monitorFields("tags")[0],
 	}
 }
@@ -71,15 +75,19 @@ func monitorRunFields() []frame.Field {
 func monitorSlugField(s *monitorFormScreen) frame.Field {
 	f := frame.Field{
 		Name: "slug", Label: "Slug", Autocomplete: "off",
-		Hint: "Its name in addresses and commands: lower-case letters, digits and hyphens.",
+		Hint: "Used in URLs and commands. Lower-case letters, digits and hyphens.",
 	}
 	if s.Monitor.ID == "" {
-		f.Optional, f.Hint = true, f.Hint+" Left empty, made from the name."
+		f.Optional, f.Hint = true, f.Hint+" Leave empty to derive it from the name."
 	} else if !s.IsCheck() {
-		f.Hint += " Jobs that ping it by slug, with the ping key of the page, must use the new one. The old one is " +
-			"free at once."
+		f.Hint += " Jobs that ping by slug must use the new one immediately."
 	}
 	return f
+}
+
+// thresholdHint explains the failure threshold. threshold is the setting of the server.
+func thresholdHint(what string, threshold int) string {
+	return fmt.Sprintf("%s before it counts as down. Default: server setting (%d).", what, threshold)
 }
 
 // monitorAdvancedFields are the fields that few monitors need. Only a new monitor can be given a token. threshold is
@@ -87,6 +95,7 @@ func monitorSlugField(s *monitorFormScreen) frame.Field {
 func monitorAdvancedFields(isNew bool, threshold int) []frame.Field {
 	fields := monitorFields("failure_threshold", "auto_incidents")
 	fields[0].Placeholder = strconv.Itoa(threshold)
+	fields[0].Hint = thresholdHint("Consecutive overdue checks", threshold)
 	if isNew {
 		token := monitorFields("token")[0]
 		token.Wide, token.Autocomplete = true, "off"

@@ -159,18 +159,16 @@ func (r *request) showMonitorForm(status int, s *monitorFormScreen) error {
 	if err != nil {
 		return err
 	}
-	where := []frame.Option{{Value: "/", Label: "No page: outages open no incidents"}}
+	where := []frame.Option{{Value: "/", Label: "None (internal only)"}}
 	for _, p := range places {
-		where = append(where, frame.Option{Value: p.Slug + "/", Label: p.Name + ", no component"})
+		where = append(where, frame.Option{Value: p.Slug + "/", Label: p.Name + " (no component)"})
 		for _, c := range p.Components {
 			where = append(where, frame.Option{Value: p.Slug + "/" + c.ID, Label: p.Name + " › " + c.Name})
 		}
 	}
 	down := []frame.Option{}
 	if s.Monitor.ID == "" {
-		down = append(down, frame.Option{
-			Label: "Default: major outage for the only monitor of a component, else partial outage",
-		})
+		down = append(down, frame.Option{Label: "Automatic"})
 	}
 	for _, d := range kernel.DownStatuses {
 		down = append(down, frame.Option{Value: string(d), Label: i18n.English().Status(d)})
@@ -354,16 +352,18 @@ func (r *request) editMonitor() error {
 
 // monitorFieldNames are the fields of the form, in their order, with words for them. Others are named by their labels.
 var monitorFieldNames = [][2]string{
-	{"name", "name"}, {"slug", "slug"}, {"schedule.kind", "kind of schedule"}, {"interval", "interval"},
-	{"schedule.expression", "schedule"}, {"schedule.time_zone", "time zone"}, {"grace", "grace"},
-	{"component_id", "component"}, {"down_status", "status while it is down"},
-	{"failure_threshold", "number of checks"}, {"auto_incidents", "incidents"}, {"max_runtime", "longest run"},
-	{"max_runtime_action", "consequence of a run that takes too long"}, {"min_runtime", "shortest run"},
-	{"min_runtime_action", "consequence of a run that is too short"}, {"max_per_interval", "number of runs"},
-	{"max_per_interval_action", "consequence of a run too many"}, {"no_overlap", "consequence of runs that overlap"},
-	{"publish_output", "publication of output"}, {"tags", "list of tags"}, {"timeout", "timeout"},
-	{"slow_after", "duration after which a result is slow"}, {"recovery_threshold", "number of good results"},
-	{"confirm_from", "number of locations"}, {"parent_id", "monitor on which it depends"},
+	{"name", "name"}, {"slug", "slug"}, {"schedule.kind", "schedule"}, {"interval", "interval"},
+	{"schedule.expression", "expression"}, {"schedule.time_zone", "time zone"}, {"grace", "grace period"},
+	{"component_id", "affected component"}, {"down_status", "status when down"},
+	{"failure_threshold", "failure threshold"}, {"auto_incidents", "incidents setting"},
+	{"max_runtime", "maximum duration"}, {"max_runtime_action", "action if the maximum duration is exceeded"},
+	{"min_runtime", "minimum duration"}, {"min_runtime_action", "action if a run is shorter"},
+	{"max_per_interval", "maximum number of runs"},
+	{"max_per_interval_action", "action if the maximum number of runs is exceeded"},
+	{"no_overlap", "action for overlapping runs"}, {"publish_output", "publication of output"},
+	{"tags", "list of tags"}, {"timeout", "timeout"}, {"slow_after", "slow threshold"},
+	{"recovery_threshold", "recovery threshold"}, {"confirm_from", "number of confirming locations"},
+	{"parent_id", "parent monitor"},
 }
 
 // otherValues describes the saved values that differ from the input.

@@ -25,16 +25,16 @@ func TestScheduleInTheForm(t *testing.T) {
 	dashboardtest.OnEachEngine(t, func(s *dashboardtest.Site) {
 		v := s.Owner()
 		const create = "/admin/monitors/new"
-		v.Lacks(v.Wants(v.Get(create), http.StatusOK, "as in a crontab", "as in a systemd timer"), "The next times,")
+		v.Lacks(v.Wants(v.Get(create), http.StatusOK, ">Cron<", "OnCalendar"), "Next runs (")
 		weekly := scheduleFields("calendar", "Fri 18:30 Asia/Tokyo", "")
 		shown := v.Wants(v.Post(create, append(weekly, "preview", "times")...), http.StatusOK,
-			"The next times, the first in ", "Fri ", ", 18:30 JST", `>Fri 18:30 Asia/Tokyo</textarea>`)
+			"Next runs (your time in brackets), first in ", "Fri ", ", 18:30 JST", `>Fri 18:30 Asia/Tokyo</textarea>`)
 		if n := strings.Count(shown.Text, ", 18:30 JST"); n != 5 {
 			s.Errorf("%d times are shown", n)
 		}
 		v.Lacks(v.Wants(v.Post(create, append(scheduleFields("cron", "30 2 * *", "UTC"), "preview", "times")...),
 			http.StatusOK,
-			`>30 2 * *</textarea>`), "The next times,")
+			`>30 2 * *</textarea>`), "Next runs (")
 		v.Wants(v.Post(create, scheduleFields("cron", "30 2 * *", "Mars")...), http.StatusUnprocessableEntity,
 			"it must have five fields", "This must be the name of a zone")
 		v.Wants(v.Post(create, scheduleFields("calendar", "Fri..Mon", "")...), http.StatusUnprocessableEntity,
@@ -66,7 +66,7 @@ func TestScheduleIsEditedInTheForm(t *testing.T) {
 			}
 		}
 		stored(schedule.NewCalendar("Fri 18:30", "Asia/Tokyo"), 7*24*time.Hour, 5*time.Minute)
-		v.Wants(v.Get(path), http.StatusOK, "at Fri 18:30 (Asia/Tokyo), with 5 minutes of grace", ", 18:30 JST")
+		v.Wants(v.Get(path), http.StatusOK, "Fri 18:30 (Asia/Tokyo), grace 5 min", ", 18:30 JST")
 		edit := func(fields []string) {
 			s.Helper()
 			form := v.Wants(v.Get(path+"/edit"), http.StatusOK)
@@ -80,7 +80,7 @@ func TestScheduleIsEditedInTheForm(t *testing.T) {
 		v.Wants(v.Get(path+"/first-ping"), http.StatusOK, "0 6 * * mon /usr/local/bin/job")
 		edit(append(scheduleFields("calendar", "Mon 06:00\r\nTue 07:00\r\n", "UTC"), "grace", "1h"))
 		stored(schedule.NewCalendar("Mon 06:00\nTue 07:00", "UTC"), 6*24*time.Hour-time.Hour, time.Hour)
-		v.Wants(v.Get(path), http.StatusOK, "at Mon 06:00 and Tue 07:00, with 1 hour of grace")
+		v.Wants(v.Get(path), http.StatusOK, "Mon 06:00 and Tue 07:00, grace 1 h")
 		v.Wants(v.Get(path+"/edit"), http.StatusOK, ">Mon 06:00\nTue 07:00</textarea>")
 		v.Wants(v.Get(path+"/first-ping"), http.StatusOK, "OnCalendar=Mon 06:00 UTC\nOnCalendar=Tue 07:00 UTC")
 		edit(append(scheduleFields("cron", "0 6 * * 1\r\n0 7 * * 2", "UTC"), "grace", "1h"))
@@ -88,7 +88,7 @@ func TestScheduleIsEditedInTheForm(t *testing.T) {
 			"\n0 7 * * 2 /usr/local/bin/job")
 		edit(append(scheduleFields("kubernetes", "0 3 */5 * mon", "UTC"), "grace", "1h"))
 		stored(schedule.Cron{Expression: "0 3 */5 * mon", TimeZone: "UTC", Kubernetes: true}, 5*24*time.Hour, time.Hour)
-		v.Wants(v.Get(path), http.StatusOK, "at 0 3 */5 * mon (as in Kubernetes), with 1 hour of grace")
+		v.Wants(v.Get(path), http.StatusOK, "0 3 */5 * mon (as in Kubernetes), grace 1 h")
 		v.Wants(v.Get(path+"/edit"), http.StatusOK, `value="kubernetes" selected`)
 		v.Wants(v.Get(path+"/first-ping"), http.StatusOK, "schedule: &#34;0 3 */5 * mon&#34;", "timeZone: UTC")
 		edit(scheduleFields("interval", "0 6 * * mon", "UTC"))
@@ -102,7 +102,7 @@ func TestSlugInTheForm(t *testing.T) {
 	dashboardtest.OnEachEngine(t, func(s *dashboardtest.Site) {
 		v := s.Owner()
 		fields := []string{"name", "Nightly job", "component_id", "/", "interval", "25h", "schedule.kind", "interval"}
-		v.Wants(v.Get("/admin/monitors/new"), http.StatusOK, "Left empty, made from the name.")
+		v.Wants(v.Get("/admin/monitors/new"), http.StatusOK, "Leave empty to derive it from the name.")
 		path := strings.TrimSuffix(v.Wants(v.Post("/admin/monitors/new", append(fields, "slug", "")...),
 			http.StatusSeeOther, "/first-ping").Header.Get("Location"), "/first-ping")
 		v.Wants(v.Post("/admin/monitors/new", append(fields[2:], "name", "Other", "slug", "nightly-job")...),

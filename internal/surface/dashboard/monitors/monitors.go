@@ -113,8 +113,8 @@ func (s *monitorsScreen) drawFilter() {
 	}
 	s.Type = s.Draw(frame.Field{Name: "type", Label: "Type", Type: "select", Optional: true, Options: types})
 	s.Order = s.Draw(frame.Field{Name: "sort", Label: "Order", Type: "select", Optional: true, Options: []frame.Option{
-		{Label: "Most urgent first"}, {Value: string(store.MonitorsByName), Label: "By name"},
-		{Value: string(store.MonitorsByLastPing), Label: "Longest silent first"},
+		{Label: "Severity"}, {Value: string(store.MonitorsByName), Label: "Name"},
+		{Value: string(store.MonitorsByLastPing), Label: "Oldest ping"},
 	}})
 }
 

@@ -13,7 +13,7 @@ import (
 // pauses are the durations for which monitors can be paused, as the form offers them. The last one has no end.
 var pauses = []frame.Option{
 	{Value: "1h", Label: "for 1 hour"}, {Value: "4h", Label: "for 4 hours"}, {Value: "12h", Label: "for 12 hours"},
-	{Value: "24h", Label: "for 1 day"}, {Value: "168h", Label: "for 1 week"}, {Label: "until somebody resumes it"},
+	{Value: "24h", Label: "for 1 day"}, {Value: "168h", Label: "for 1 week"}, {Label: "until resumed"},
 }
 
 // pauseMonitorsScreen is the data of the template monitors_pause.
@@ -72,8 +72,8 @@ func (r *request) answerPauseMonitors(status int, s pauseMonitorsScreen) error {
 	s.Fields = []frame.Field{
 		s.Draw(frame.Field{Name: "for", Label: "Pause", Type: "select", Options: pauses}),
 		s.Draw(frame.Field{Name: "paused_until", Label: "Or until", Type: "datetime-local", Optional: true,
-			Hint: "If you enter a time, it counts in place of the choice above. In the time zone " + s.zone.String() +
-				". The pause ends with the first check after it, by default within a minute."}),
+			Hint: "Overrides the choice above. Time zone: " + s.zone.String() +
+				". Resumes within a minute of this time."}),
 	}
 	frame.FocusFirst(s.Fields)
 	return r.Show(status, "monitors_pause", "Pause monitors", s)

@@ -30,17 +30,17 @@ func ping(v *dashboardtest.Visitor, tokens ...string) {
 func TestMonitorsAreListedAndChanged(t *testing.T) {
 	dashboardtest.OnEachEngine(t, func(s *dashboardtest.Site) {
 		v := s.Owner()
-		v.Wants(v.Get("/admin/monitors"), http.StatusOK, "Nothing is watched yet")
+		v.Wants(v.Get("/admin/monitors"), http.StatusOK, "No monitors yet")
 		all := v.Monitors("Backup", "Invoices", "<Übung>")
 		ping(v, all[0].Token)
 		list := v.Wants(v.Get("/admin/monitors"), http.StatusOK, "Backup", "Invoices", "&lt;Übung&gt;", "never pinged",
-			"within 1 hour")
+			"every hour")
 		if strings.Index(list.Text, ">Invoices<") > strings.Index(list.Text, ">Backup<") {
 			s.Error("a monitor that is up is listed before one that waits")
 		}
 		v.Lacks(v.Wants(v.Get("/admin/monitors?state=waiting"), http.StatusOK, "Invoices"), ">Backup<")
 		v.Lacks(v.Wants(v.Get("/admin/monitors?search=+übu"), http.StatusOK, "&lt;Übung&gt;"), ">Backup<")
-		v.Wants(v.Get("/admin/monitors?search=x"), http.StatusOK, "No such monitors", `value="x"`)
+		v.Wants(v.Get("/admin/monitors?search=x"), http.StatusOK, "No matching monitors", `value="x"`)
 		v.Wants(v.Get("/admin/monitors?state=x"), http.StatusNotFound)
 
 		v.Wants(v.Post("/admin/monitors/pause", "monitor", all[0].ID, "monitor", all[1].ID, "monitor", "mon_gone",
@@ -75,7 +75,7 @@ func TestMonitorsArePaused(t *testing.T) {
 		form := v.Wants(v.Get(path), http.StatusOK, ">Pause…</a>")
 		v.Lacks(form, ">Resume<")
 		v.Wants(v.Get("/admin/monitors/pause?monitor="+all[0].ID+"&monitor="+all[1].ID), http.StatusOK,
-			"Pause 2 monitors", "for 4 hours", "In the time zone UTC")
+			"Pause 2 monitors", "for 4 hours", "Time zone: UTC.")
 		v.Wants(v.Get("/admin/monitors/pause?monitor=mon_gone"), http.StatusSeeOther, "/admin/monitors")
 		pause := func(length, until string) dashboardtest.Answer {
 			return v.Post("/admin/monitors/pause", "monitor", all[0].ID, "monitor", all[1].ID, "for", length,
@@ -90,11 +90,11 @@ func TestMonitorsArePaused(t *testing.T) {
 		if rest := time.Until(m.PausedUntil); err != nil || m.Enabled || rest < 3*time.Hour || rest > 4*time.Hour {
 			s.Errorf("paused for %v, %v", rest, err)
 		}
-		v.Wants(v.Get(path), http.StatusOK, "paused until <time", ">Resume<", ">Paused<")
+		v.Wants(v.Get(path), http.StatusOK, "Paused until <time", ">Resume<", ">Paused<")
 		v.Wants(v.Get("/admin/monitors"), http.StatusOK, "paused until <time")
 		v.Wants(pause("x", ""), http.StatusUnprocessableEntity, "Choose one of the durations.")
 		v.Wants(pause("", ""), http.StatusSeeOther, path)
-		v.Wants(v.Get(path), http.StatusOK, "paused until somebody resumes it")
+		v.Wants(v.Get(path), http.StatusOK, "Paused until someone resumes it")
 	})
 }
 
@@ -115,7 +115,7 @@ func TestMonitorsAreTagged(t *testing.T) {
 		v.Wants(v.Post("/admin/monitors", "monitor", all[1].ID, "action", "remove_tags", "tags", "prod"),
 			http.StatusSeeOther)
 		v.Lacks(v.Wants(v.Get("/admin/monitors?tag=prod"), http.StatusOK, ">Backup<"), ">Invoices<")
-		v.Wants(v.Get("/admin/monitors?tag=rod"), http.StatusOK, "No such monitors")
+		v.Wants(v.Get("/admin/monitors?tag=rod"), http.StatusOK, "No matching monitors")
 		v.Wants(v.Get("/admin/monitors/"+all[1].ID), http.StatusOK, `href="/admin/monitors?tag=nightly"`)
 
 		// What was chosen and typed is kept.
@@ -142,7 +142,7 @@ func TestIntervalIsSetFromTheRhythm(t *testing.T) {
 		v := s.Owner()
 		m := v.Monitors("Backup")[0]
 		path := "/admin/monitors/" + m.ID
-		v.Lacks(v.Get(path), "Gaps between pings")
+		v.Lacks(v.Get(path), "Ping intervals")
 		tag := kernel.EntityTag(resource.Monitor.Audited(m))
 		v.Wants(v.Post(path+"/interval", "interval", "3840", "tag", "forged"), http.StatusConflict)
 		v.Wants(v.Post(path+"/interval", "interval", "0", "tag", tag), http.StatusNotFound)
@@ -158,13 +158,13 @@ func TestMonitorIsExplained(t *testing.T) {
 		v := s.Owner()
 		m := v.Monitors("Backup")[0]
 		path := "/admin/monitors/" + m.ID
-		v.Lacks(v.Wants(v.Get(path), http.StatusOK, "waits for its first ping", m.Token, "curl -fsS", "None so far"),
-			"24 hours</dt>", "previous address")
+		v.Lacks(v.Wants(v.Get(path), http.StatusOK, "Waiting for the first ping.", m.Token, "curl -fsS", "No outages"),
+			"24 hours</dt>", "previous URL")
 		ping(v, m.Token)
-		v.Wants(v.Get(path), http.StatusOK, "The last ping came at <time", "is due within 1 hour", "It goes down at",
-			"3 checks in a row", "24 hours</dt><dd>")
+		v.Wants(v.Get(path), http.StatusOK, "Last ping <time", "Next expected by <time", "it goes down at",
+			"3 missed checks", "24 hours</dt><dd>")
 		v.Wants(v.Post(path+"/rotate"), http.StatusSeeOther, path+"#ping")
-		v.Lacks(v.Wants(v.Get(path), http.StatusOK, "previous address works until <time"), m.Token)
+		v.Lacks(v.Wants(v.Get(path), http.StatusOK, "previous URL works until <time"), m.Token)
 		v.Wants(v.Get("/admin/monitors/"+m.Slug), http.StatusOK, "Backup")
 		v.Wants(v.Get("/admin/monitors/nowhere"), http.StatusNotFound)
 	})
@@ -182,7 +182,7 @@ func TestMonitorIsCreatedAndEdited(t *testing.T) {
 		}
 		api := "acme/" + components[0].ID
 		v.Lacks(v.Wants(v.Get("/admin/monitors/new"), http.StatusOK, "Acme › API", `value="25h"`,
-			"Default: major outage"), `value="0"`, " open>")
+			"Automatic: major outage"), `value="0"`, " open>")
 		v.Wants(v.Post("/admin/monitors/new", "name", "", "interval", "60", "component_id", api, "failure_threshold",
 			"x"), http.StatusUnprocessableEntity,
 			"This field is required.", "needs a unit", "Must be a whole number.", `value="`+api+`" selected`)
@@ -215,7 +215,7 @@ func TestMonitorIsCreatedAndEdited(t *testing.T) {
 		}); err != nil {
 			s.Fatal(err)
 		}
-		conflict := v.Wants(v.Post(path+"/edit", fields...), http.StatusConflict, "Somebody else has changed this",
+		conflict := v.Wants(v.Post(path+"/edit", fields...), http.StatusConflict, "Someone else changed this",
 			"“Backup of the night”", `value="Nightly backup"`)
 		_, tag, _ = strings.Cut(conflict.Text, `name="tag" value="&#34;`)
 		fields[len(fields)-1] = `"` + tag[:16] + `"`
@@ -274,7 +274,7 @@ func TestMonitorIsMoved(t *testing.T) {
 		v.Wants(v.Get(path+"/edit"), http.StatusOK, `value="acme/" selected`, "Other › Jobs")
 		v.Wants(v.Post(path+"/edit", "name", "Backup", "interval", "1h", "component_id", "other/"+component.ID,
 			"down_status", "degraded", "tag", kernel.EntityTag(resource.Monitor.Audited(m))), http.StatusSeeOther, path)
-		v.Wants(v.Get(path), http.StatusOK, "Other › Jobs: degraded")
+		v.Wants(v.Get(path), http.StatusOK, "Other › Jobs (degraded")
 		moved, err := s.Store.Monitor(s.Context(), v.Actor(), m.ID)
 		if err != nil || moved.PageSlug != "other" || moved.ComponentID != component.ID || moved.Token != m.Token {
 			s.Errorf("moved: %+v, %v", moved, err)
@@ -330,12 +330,12 @@ func TestSignalsAreShown(t *testing.T) {
 			s.Fatal(err)
 		}
 		path := "/admin/monitors/" + m.ID
-		shown := v.Wants(v.Get(path), http.StatusOK, "The job has failed", "The job reported a failure at",
-			"exit code 3", "after 0s", "from 192.0.2.1", "&lt;i&gt;curl",
-			"Output, its end", "&lt;b&gt;disk full&lt;/b&gt;", "All 16 bytes",
-			"Durations of runs", "1 run, of which 1 failed: the median is 0s",
-			"<td>Failed, exit code 3</td><td>0s</td>", "are kept for 90 days")
-		v.Lacks(shown, "<b>disk", "The job is silent")
+		shown := v.Wants(v.Get(path), http.StatusOK, "Down: job failed", "The job reported a failure at",
+			"· exit code 3", "· 0 ms", "192.0.2.1 · &lt;i&gt;curl",
+			"Output (end)", "&lt;b&gt;disk full&lt;/b&gt;", "All 16 bytes",
+			"Run duration", "1 run, 1 failed: median 0 ms",
+			"<td>Failed, exit code 3</td><td>0 ms</td>", "are kept for 90 days")
+		v.Lacks(shown, "<b>disk", "Down: no ping")
 		_, link, _ := strings.Cut(shown.Text, path+"/signals/")
 		link, _, _ = strings.Cut(link, `"`)
 		text := v.Wants(v.Get(path+"/signals/"+link), http.StatusOK, output)
@@ -352,6 +352,6 @@ func TestSignalsAreShown(t *testing.T) {
 		v.Wants(v.Post(path+"/edit", "name", "Backup", "interval", "1h", "component_id", "acme/", "max_runtime", "0s",
 			"tag", kernel.EntityTag(resource.Monitor.Audited(m))), http.StatusUnprocessableEntity,
 			"This must be a whole number")
-		v.Wants(v.Get(path+"/edit"), http.StatusOK, "A run may take", "is for members only")
+		v.Wants(v.Get(path+"/edit"), http.StatusOK, "Maximum duration", "Publish output of failed runs")
 	})
 }

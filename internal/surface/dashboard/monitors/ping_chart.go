@@ -57,12 +57,12 @@ func newPingChart(m monitor.Monitor, e monitor.Explanation) *pingChart {
 	checks := time.Duration(e.Threshold) * e.Period
 	c := &pingChart{
 		Tag:       kernel.EntityTag(resource.Monitor.Audited(m)),
-		Due:       "due within " + kernel.FormatDuration(e.Interval+e.Grace),
+		Due:       "due within " + kernel.CompactDuration(e.Interval+e.Grace),
 		DownAfter: e.Interval + e.Grace + checks,
-		Down:      "down after " + kernel.FormatDuration(e.Interval+e.Grace+checks),
+		Down:      "down after " + kernel.CompactDuration(e.Interval+e.Grace+checks),
 	}
 	if !m.Cron.IsZero() {
-		c.Due, c.Down = "due "+m.ScheduleWords(), "down "+kernel.FormatDuration(checks)+" later"
+		c.Due, c.Down = "schedule "+m.ScheduleWords(), "down "+kernel.CompactDuration(checks)+" later"
 	}
 	lengths := make([]time.Duration, len(gaps))
 	for i, gap := range gaps {

@@ -31,7 +31,7 @@ func TestPingChart(t *testing.T) {
 		e.PingGaps = append(e.PingGaps, monitor.PingGap{PingedAt: at, Length: length})
 	}
 	c := newPingChart(m, e)
-	if len(c.Bars) != chartBars || c.Rhythm != "every 1 hour 1 minute" || c.Seconds() != 64*60 ||
+	if len(c.Bars) != chartBars || c.Rhythm != "every 1 h 1 min" || c.Seconds() != 64*60 ||
 		c.Longest.Length != 48*time.Hour || c.Median != 61*time.Minute {
 		t.Errorf("chart %+v", c)
 	}
@@ -56,7 +56,7 @@ func TestPingChart(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, text := range []string{
-		"This job seems to run every 1 hour 1 minute.", `value="3840">Set to 1 hour 4 minutes</button>`, "<title",
+		"This job seems to run every 1 h 1 min.", `value="3840">Set to 1 h 4 min</button>`, "<title",
 		"As a table",
 	} {
 		if !strings.Contains(body.String(), text) {
@@ -100,8 +100,8 @@ func TestPingChartOfACron(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, text := range []string{
-		"A ping is due at Mon..Fri 06:00, with 30 minutes of grace. The monitor is down 3 minutes later.",
-		"<td>5 minutes</td>", "between two due times",
+		"Schedule: Mon..Fri 06:00, grace 30 min; down 3 min later.", "<td>5 min</td>",
+		"between due times",
 	} {
 		if !strings.Contains(body.String(), text) {
 			t.Errorf("the screen lacks %q", text)

@@ -5,6 +5,7 @@ import (
 	"embed"
 	"html/template"
 
+	"github.com/allswell/allswell/internal/domain/kernel"
 	"github.com/allswell/allswell/internal/surface/dashboard/frame"
 	"github.com/allswell/allswell/internal/surface/web"
 )
@@ -27,6 +28,7 @@ var templateFiles embed.FS
 
 var templates = frame.ParseTemplates(templateFiles, template.FuncMap{
 	"typeName": monitorTypeName, "target": monitorTarget,
+	"duration": kernel.CompactDuration, "every": kernel.EveryDuration, "lastResult": lastResult,
 	"stateName": frame.DisplayStateName, "stateTone": frame.DisplayStateTone,
 })
 

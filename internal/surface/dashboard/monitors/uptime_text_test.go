@@ -18,11 +18,11 @@ func TestUptimeOfPartOfAPeriod(t *testing.T) {
 	}{
 		{24 * time.Hour, 0, 0, "unknown"},
 		{24 * time.Hour, 12 * time.Minute, 0, "–"},
-		{24 * time.Hour, 5*time.Hour + 10*time.Minute, 0, "100 % (5 hours known)"},
+		{24 * time.Hour, 5*time.Hour + 10*time.Minute, 0, "100 % (5 h known)"},
 		{24 * time.Hour, 24 * time.Hour, 0, "100 %"},
 		{24 * time.Hour, 23*time.Hour + 30*time.Minute, 0, "100 %"},
-		{30 * 24 * time.Hour, 76 * time.Hour, 0, "100 % (3 days known)"},
-		{30 * 24 * time.Hour, 30 * 24 * time.Hour, 48 * time.Hour, "100 % (28 days known)"},
+		{30 * 24 * time.Hour, 76 * time.Hour, 0, "100 % (3 d known)"},
+		{30 * 24 * time.Hour, 30 * 24 * time.Hour, 48 * time.Hour, "100 % (28 d known)"},
 	} {
 		gap := schedule.ListeningGap{From: now.Add(-c.gap), To: now}
 		u := store.MonitorUptime{
