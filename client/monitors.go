@@ -232,7 +232,7 @@ func (c *Client) ExplainMonitor(ctx context.Context, id string) (*MonitorExplana
 	return get[MonitorExplanation](ctx, c, pathOf("monitors", id, "explain"))
 }
 
-// RotateMonitor gives a monitor another ping URL. The old one works for another 24 hours.
+// RotateMonitor gives a monitor another ping URL. The old one keeps working for 24 hours.
 func (c *Client) RotateMonitor(ctx context.Context, id string, options ...CallOption) (*Monitor, error) {
 	return post[Monitor](ctx, c, pathOf("monitors", id, "rotate"), nil, options...)
 }

@@ -31,7 +31,7 @@ func (c *Client) ChangePingKey(ctx context.Context, slug string, change PingKeyC
 	return patch[PingKey](ctx, c, pathOf("pages", slug, "ping-key"), change)
 }
 
-// RotatePingKey gives a page another ping key. The old one works for another 24 hours.
+// RotatePingKey gives a page another ping key. The old one keeps working for 24 hours.
 func (c *Client) RotatePingKey(ctx context.Context, slug string, options ...CallOption) (*PingKey, error) {
 	return post[PingKey](ctx, c, pathOf("pages", slug, "ping-key", "rotate"), nil, options...)
 }

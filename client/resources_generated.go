@@ -488,11 +488,11 @@ type Monitor struct {
 	Condition                 MonitorState    `json:"condition"`                   // the state in more words
 	Enabled                   bool            `json:"enabled"`                     // whether pings are expected, or the target is checked
 	PausedUntil               *time.Time      `json:"paused_until"`                // when a disabled monitor is enabled again by itself; nil: it is enabled, or stays disabled until somebody enables it
-	ParentID                  *string         `json:"parent_id"`                   // the monitor of the workspace on which this one depends, in requests by id or slug. While that is down, failures of this one are shown, and raise no alarm; nil: none
+	ParentID                  *string         `json:"parent_id"`                   // the parent monitor, in requests by id or slug. While the parent is down, failures of this one are shown, and alerts are suppressed; nil: none
 	ComponentID               *string         `json:"component_id"`                // the component of the page that has the down status while the monitor is down, in requests by id or slug; nil: none
 	Page                      string          `json:"page"`                        // the slug of the page; "": none; such a monitor has no component and opens no incidents
 	LastPingAt                *time.Time      `json:"last_ping_at"`                // when the last ping came; nil: never pinged, so never down
-	FailureThreshold          *int            `json:"failure_threshold"`           // number of ticks in a row that find a ping overdue, or of failed checks in a row, after which the monitor is down; nil: the setting for all monitors, as with 0
+	FailureThreshold          *int            `json:"failure_threshold"`           // consecutive ticks that find a ping overdue, or consecutive failed checks, after which the monitor is down; nil: the setting for all monitors, as with 0
 	EffectiveFailureThreshold int             `json:"effective_failure_threshold"` // the threshold of the monitor, or the setting for all monitors
 	IncidentID                *string         `json:"incident_id"`                 // the incident that the monitor's outage opened, while the monitor is down; nil: it is up, or the incident was deleted
 	DownStatus                Status          `json:"down_status"`                 // the status of the component while the monitor is down
@@ -528,10 +528,10 @@ type NewMonitor struct {
 	Schedule             *Schedule       `json:"schedule,omitempty"`                // when pings are due
 	Grace                *Seconds        `json:"grace,omitempty"`                   // how much later than due a ping may come. Default: 0, and 300 with a cron schedule or a calendar
 	Enabled              *bool           `json:"enabled,omitempty"`                 // whether pings are expected, or the target is checked; nil: true
-	ParentID             string          `json:"parent_id,omitempty"`               // the monitor of the workspace on which this one depends, in requests by id or slug. While that is down, failures of this one are shown, and raise no alarm; "": none
+	ParentID             string          `json:"parent_id,omitempty"`               // the parent monitor, in requests by id or slug. While the parent is down, failures of this one are shown, and alerts are suppressed; "": none
 	ComponentID          string          `json:"component_id,omitempty"`            // the component of the page that has the down status while the monitor is down, in requests by id or slug; "": none
 	Page                 string          `json:"page,omitempty"`                    // the slug of the page; "": none; such a monitor has no component and opens no incidents
-	FailureThreshold     *int            `json:"failure_threshold,omitempty"`       // number of ticks in a row that find a ping overdue, or of failed checks in a row, after which the monitor is down; nil: the setting for all monitors, as with 0
+	FailureThreshold     *int            `json:"failure_threshold,omitempty"`       // consecutive ticks that find a ping overdue, or consecutive failed checks, after which the monitor is down; nil: the setting for all monitors, as with 0
 	DownStatus           *Status         `json:"down_status,omitempty"`             // the status of the component while the monitor is down; nil: `major_outage` if it is the only monitor of its component, and `partial_outage` otherwise: one silent job of several is not a major outage
 	AutoIncidents        AutoIncidents   `json:"auto_incidents,omitempty"`          // what incidents its outages open; "": the setting of the page
 	Tags                 []string        `json:"tags,omitempty"`                    // up to 10 different tags, of 1 to 32 lower-case letters, digits and hyphens

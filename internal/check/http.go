@@ -51,8 +51,7 @@ var httpType = Type{
 		},
 		{
 			Name: "body_not_contains", Label: "Body does not contain", Help: "Text that the body must not contain.",
-			NoHint: true,
-			Kind:   configfield.KindText, Advanced: true,
+			NoHint: true, Kind: configfield.KindText, Advanced: true,
 		},
 		{
 			Name: "body_matches", Label: "Body matches", Help: "Regular expression (RE2) that the body must match.",
@@ -106,8 +105,7 @@ var httpType = Type{
 		oauthResourceField, warnDaysField, downDaysField, insecureField, caField, clientCertificateField,
 		{
 			Name: "follow_redirects", Label: "Follow redirects", Help: "Whether to follow up to 10 redirects.",
-			NoHint: true,
-			Kind:   configfield.KindFlag, Advanced: true, Default: "true",
+			NoHint: true, Kind: configfield.KindFlag, Advanced: true, Default: "true",
 		},
 		{
 			Name: "http_version", Label: "HTTP version", Help: "Use only this version of HTTP: 1.1 or 2.",
@@ -124,11 +122,11 @@ var httpType = Type{
 			Advanced: true, Example: "http://proxy.example.com:3128",
 		},
 		{
-			Name: "proxy_username", Label: "User name of the proxy", Help: "User name for the proxy.", NoHint: true,
+			Name: "proxy_username", Label: "Proxy user name", Help: "User name for the proxy.", NoHint: true,
 			Kind: configfield.KindText, Advanced: true, Max: 255,
 		},
 		{
-			Name: "proxy_password", Label: "Password of the proxy", Help: "Password for the proxy.", NoHint: true,
+			Name: "proxy_password", Label: "Proxy password", Help: "Password for the proxy.", NoHint: true,
 			Kind: configfield.KindText, Secret: true, Advanced: true,
 		},
 		ipVersionField,

@@ -107,9 +107,8 @@ var Monitor = field.New(field.Resource[monitor.Monitor]{
 			"somebody enables it").
 			Form("Paused until", "", ""),
 		field.Reference("parent_id", func(m *monitor.Monitor) *string { return &m.ParentID }).Nullable().
-			Doc("The monitor of the workspace on which this one depends, in requests by id or slug. While that is "+
-				"down, failures of this one are "+
-				"shown, and raise no alarm").Empty("none").
+			Doc("The parent monitor, in requests by id or slug. While the parent is down, failures of this one are "+
+				"shown, and alerts are suppressed").Empty("none").
 			Form("Parent monitor", "", ""),
 		field.Reference("component_id", func(m *monitor.Monitor) *string { return &m.ComponentID }).Nullable().ByHand().
 			Doc("The component of the page that has the down status while the monitor is down, in requests by id or "+
@@ -127,7 +126,7 @@ var Monitor = field.New(field.Resource[monitor.Monitor]{
 		field.Integer("failure_threshold", func(m *monitor.Monitor) *int {
 			return &m.FailureThreshold
 		}).Between(0, monitor.MaxFailureThreshold).Nullable().
-			Doc("Number of ticks in a row that find a ping overdue, or of failed checks in a row, after which the "+
+			Doc("Consecutive ticks that find a ping overdue, or consecutive failed checks, after which the "+
 				"monitor is down").Empty("the setting for all monitors, as with 0").
 			Form("Failure threshold", "Default: server setting.", ""),
 		field.Integer("effective_failure_threshold", func(m *monitor.Monitor) *int {

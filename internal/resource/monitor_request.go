@@ -77,7 +77,7 @@ func monitorByHand(o *jsonobject.Object, request field.Request) field.Change[mon
 }
 
 // NothingToCheck is the problem of the type heartbeat in a request to check a target.
-const NothingToCheck = "A monitor of the type %s waits for pings: there is nothing to check."
+const NothingToCheck = "A monitor of the type %s expects pings: there is nothing to check."
 
 // checkFields are the fields of a monitor that change what a check does, without the fields that are read by hand.
 var checkFields = Monitor.Only("timeout", "slow_after", "recovery_threshold", "confirm_from", "config")

@@ -61,7 +61,7 @@ type Settings struct {
 
 	HeartbeatURL string `name:"heartbeat-url" env:"ALLSWELL_HEARTBEAT_URL" secret:"" placeholder:"URL" help:"URL of another monitoring service, requested every minute while pings are recorded, checks run and messages are sent. Empty: none."`
 
-	FailureThreshold string `env:"ALLSWELL_FAILURE_THRESHOLD" default:"3" placeholder:"COUNT" help:"Ticks in a row that find a ping overdue, or failed checks in a row, after which a monitor is down, from 1 to 1000, unless it has its own threshold."`
+	FailureThreshold string `env:"ALLSWELL_FAILURE_THRESHOLD" default:"3" placeholder:"COUNT" help:"Consecutive ticks that find a ping overdue, or consecutive failed checks, after which a monitor is down, from 1 to 1000, unless it has its own threshold."`
 
 	MaxMonitors string `env:"ALLSWELL_MAX_MONITORS" default:"10000" placeholder:"COUNT" help:"Monitors that a workspace can have, from 1 to 10000000."`
 

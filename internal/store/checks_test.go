@@ -397,8 +397,8 @@ func TestParents(t *testing.T) {
 			t.Errorf("incidents: %+v", all)
 		}
 		notes := strings.Join(w.outputsOfNotes(), "\n")
-		const want = "job fails, too. Its failures raise no alarm while this monitor is down.\n" +
-			"server fails, too. Its failures raise no alarm while this monitor is down.\ntimeout"
+		const want = "job fails, too. Its alerts are suppressed while this monitor is down.\n" +
+			"server fails, too. Its alerts are suppressed while this monitor is down.\ntimeout"
 		if notes != want {
 			t.Errorf("notes: %s", notes)
 		}

@@ -647,18 +647,18 @@ func TestMonitorCreateOutput(t *testing.T) {
 		`"interval": 60, "enabled": true`: "The monitor x is mon_1. Its job has to run " +
 			"this at least every minute:" + line + "\nDown after 4m" + defaults,
 		`"interval": 5400, "enabled": true`: "The monitor x is mon_1. Its job has to run " +
-			"this at least every 1 hour 30 minutes:" + line + "\nDown after 1h33m" + defaults,
-		`"interval": 10, "enabled": false`: "The monitor x is mon_1, and disabled. Once it " +
-			"is enabled (allswell monitor edit mon_1 --enabled), its job has to run this at least every 10 seconds:" +
+			"this at least every 1 h 30 min:" + line + "\nDown after 1h33m" + defaults,
+		`"interval": 10, "enabled": false`: "The monitor x is mon_1, and paused. When it " +
+			"is resumed (allswell monitor resume mon_1), its job has to run this at least every 10 s:" +
 			line + "\nDown after 3m10s" + defaults,
 		`"interval": 59, "enabled": true, "failure_threshold": 1`: "The monitor x is mon_1. Its job has to run " +
-			"this at least every 59 seconds:" + line + "\nDown after 1m59s" + own + haste,
+			"this at least every 59 s:" + line + "\nDown after 1m59s" + own + haste,
 		`"interval": 60, "enabled": true, "failure_threshold": 1`: "The monitor x is mon_1. Its job has to run " +
 			"this at least every minute:" + line + "\nDown after 2m" + own,
 		`"interval": 1, "enabled": true, "failure_threshold": 2`: "The monitor x is mon_1. Its job has to run " +
 			"this at least every second:" + line + "\nDown after 2m1s" + own,
 		`"interval": 90000, "enabled": true`: "The monitor x is mon_1. Its job has to run " +
-			"this at least every 1 day 1 hour:" + line + "\nDown after 25h3m" + defaults,
+			"this at least every 25 h:" + line + "\nDown after 25h3m" + defaults,
 		`"interval": 86400, "enabled": true, "failure_threshold":5`: "The monitor x is mon_1. Its job has to run " +
 			"this at least every day:" + line + "\nDown after 24h5m" + own,
 	} {
@@ -713,7 +713,7 @@ func TestExplainedViews(t *testing.T) {
 	at := func(hour int) string { return console.Time(time.Date(2026, 11, 24, hour, 0, 0, 0, time.UTC)) }
 	want := "The last check succeeded.\nSeen from frankfurt at " + at(4) +
 		": failed, HTTP 502.\nSeen from virginia at " + at(4) + ": ok.\n" +
-		"From " + at(1) + " until " + at(2) + " it is unknown whether the target worked.\n"
+		"No data from " + at(1) + " to " + at(2) + ".\n"
 	if stdout != want || stderr != "" {
 		t.Errorf("got\n%s%s\nwant\n%s", stdout, stderr, want)
 	}

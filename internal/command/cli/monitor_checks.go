@@ -11,6 +11,7 @@ import (
 	"github.com/allswell/allswell/client"
 	"github.com/allswell/allswell/internal/check"
 	"github.com/allswell/allswell/internal/command/console"
+	"github.com/allswell/allswell/internal/domain/kernel"
 	"github.com/allswell/allswell/internal/domain/monitor"
 	"github.com/allswell/allswell/internal/resource/configfield"
 	"github.com/allswell/allswell/internal/shared/optional"
@@ -20,12 +21,12 @@ import (
 // newTiming are the flags that all checks have, of commands that create or test a monitor.
 type newTiming struct {
 	Timeout   *time.Duration `placeholder:"DURATION" group:"Of all checks:" help:"Maximum duration of a check, such as 5s; less than the interval. Default: 10s, but at most half the interval."`
-	SlowAfter *time.Duration `placeholder:"DURATION" group:"Of all checks:" help:"Time from which a good result is slow, such as 800ms. Default: none."`
+	SlowAfter *time.Duration `placeholder:"DURATION" group:"Of all checks:" help:"Response time above which a result is slow, such as 800ms. Default: off."`
 }
 
 // counting are the other flags that all checks have.
 type counting struct {
-	RecoveryThreshold *int `placeholder:"COUNT" group:"Of all checks:" help:"Number of good results in a row that end an outage. Default: 1."`
+	RecoveryThreshold *int `placeholder:"COUNT" group:"Of all checks:" help:"Consecutive good results that end an outage. Default: 1."`
 	ConfirmFrom       *int `placeholder:"COUNT" group:"Of all checks:" help:"Number of locations that must find the target failing before a failure counts. Default: 1."`
 }
 
@@ -88,10 +89,10 @@ func (c *commandContext) monitorName(id *string) string {
 func (c *commandContext) printCheck(m *client.Monitor) {
 	failures := "the first failure"
 	if n := threshold(m); n > 1 {
-		failures = fmt.Sprintf("%d failures in a row", n)
+		failures = fmt.Sprintf("%d consecutive failures", n)
 	}
 	c.Printf("The monitor %s is %s. %s is checked %s, and the monitor is down after %s.\n", console.Visible(m.Name),
-		console.Visible(m.ID), console.Visible(cmp.Or(target(m), "Its target")), every(m.Interval.Duration()),
+		console.Visible(m.ID), console.Visible(cmp.Or(target(m), "Its target")), kernel.EveryDuration(m.Interval.Duration()),
 		failures)
 }
 

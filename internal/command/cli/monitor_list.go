@@ -58,9 +58,9 @@ func (cmd *monitorList) Run(c *commandContext) error {
 func monitorState(m *client.Monitor) string {
 	switch {
 	case !m.Enabled && m.PausedUntil != nil:
-		return string(client.MonitorDisabled) + " until " + console.Time(*m.PausedUntil)
+		return "paused until " + console.Time(*m.PausedUntil)
 	case !m.Enabled:
-		return string(client.MonitorDisabled)
+		return "paused"
 	case m.State == client.MonitorUp &&
 		(hasTarget(m) && m.Condition != client.MonitorUp || m.Condition == client.MonitorLate):
 		return string(m.Condition)

@@ -64,7 +64,7 @@ func outageReason(o *client.Outage) string {
 	case client.OutageCheckFailed:
 		return "checks failed"
 	default:
-		return "silence"
+		return "no ping"
 	}
 }
 
@@ -82,8 +82,7 @@ func printViews(c *commandContext, s *client.CheckState) {
 	}
 	for _, gap := range s.Gaps {
 		if gap.To != nil { // the sentences name one that has not ended
-			text := fmt.Sprintf("From %s until %s it is unknown whether the target worked", console.Time(gap.From),
-				console.Time(*gap.To))
+			text := fmt.Sprintf("No data from %s to %s", console.Time(gap.From), console.Time(*gap.To))
 			if why := (monitor.CheckingGap{Cause: monitor.GapCause(optional.Value(gap.Cause))}).Text(); why != "" {
 				text += ": " + why
 			}

@@ -79,11 +79,11 @@ func (cmd *monitorResume) Run(c *commandContext) error {
 func nextPing(m *client.Monitor) string {
 	switch {
 	case hasTarget(m) && m.NextCheckAt == nil:
-		return "It is checked within its interval."
+		return "The next check follows within the interval."
 	case hasTarget(m):
-		return "The next check is at " + console.Time(*m.NextCheckAt) + "."
+		return "Next check " + console.Time(*m.NextCheckAt) + "."
 	case m.NextCheckAt == nil:
-		return "It waits for its first ping."
+		return "Waiting for the first ping."
 	}
-	return "The next ping is due by " + console.Time(*m.NextCheckAt) + "."
+	return "Next ping expected by " + console.Time(*m.NextCheckAt) + "."
 }

@@ -14,6 +14,6 @@ func (cmd *monitorRotate) Run(c *commandContext) error {
 	monitor, err := c.api.RotateMonitor(c.Ctx, id)
 	return object(c, monitor, err, func(m *client.Monitor) {
 		c.printPing(m)
-		c.Printf("\nThe old URL works for another 24 hours.\n")
+		c.Printf("\nThe old URL keeps working for 24 hours.\n")
 	})
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/allswell/allswell/client"
 	"github.com/allswell/allswell/internal/command/console"
+	"github.com/allswell/allswell/internal/domain/kernel"
 	"github.com/allswell/allswell/internal/domain/schedule"
 	"github.com/allswell/allswell/internal/shared/settings"
 )
@@ -23,7 +24,7 @@ func (cmd *monitorSchedule) Run(c *commandContext) error {
 	times, err := c.api.GetMonitorSchedule(c.Ctx, id, cmd.Count)
 	return object(c, times, err, func(d *client.DueTimes) {
 		if len(d.DueAt) == 0 {
-			c.Printf("No ping is due: the monitor is disabled, or waits for its first ping.\n")
+			c.Printf("No ping is due: the monitor is paused, or waiting for its first ping.\n")
 			return
 		}
 		zone := time.UTC
@@ -169,5 +170,5 @@ func often(m *client.Monitor) string {
 	} else if !cron.IsZero() {
 		return "at each time of " + cron.Sentence() + " (" + cron.TimeZone + ")"
 	}
-	return "at least " + every(m.Interval.Duration())
+	return "at least " + kernel.EveryDuration(m.Interval.Duration())
 }

@@ -12,7 +12,7 @@ func TestMonitorTexts(t *testing.T) {
 	for _, c := range []struct{ args, data, want string }{
 		{"monitor resume|mon_1", `{"name": "Backup", ` + due + `}`,
 			"Resumed the monitor Backup. The next ping is due by 2026-11-26 04:00:00 +00:00.\n"},
-		{"monitor resume|mon_1", `{"name": "Backup"}`, "Resumed the monitor Backup. It waits for its first ping.\n"},
+		{"monitor resume|mon_1", `{"name": "Backup"}`, "Resumed the monitor Backup. Waiting for the first ping.\n"},
 		{"monitor resume|mon_1", `{"name": "Shop", "type": "http", ` + due + `}`,
 			"Resumed the monitor Shop. The next check is at 2026-11-26 04:00:00 +00:00.\n"},
 		{"monitor list",
@@ -35,7 +35,7 @@ func TestMonitorTexts(t *testing.T) {
 				`"reason": "silent"}]`,
 			"LAST PING                   DOWN                        ENDED  WHY      INCIDENT\nnever                 " +
 				"      2026-11-26 04:00:00 +00:00  -      failure  -\n2026-11-26 03:00:00 +00:00  2026-11-26 " +
-				"04:00:00 +00:00  -      silence  -\n"},
+				"04:00:00 +00:00  -      no ping  -\n"},
 		{"monitor outages|mon_1",
 			`[{"silent_since": "2026-11-26T04:00:00.000Z", "started_at": "2026-11-26T04:00:00.000Z", "reason": ` +
 				`"check_failed"}]`,
@@ -46,14 +46,12 @@ func TestMonitorTexts(t *testing.T) {
 			{"from": "2026-11-26T03:00:00.000Z", "to": null, "cause": "late_checks"}, {"from": "2026-11-25T03:00:00.000Z", "to": "2026-11-25T04:00:00.000Z", "cause": "late_checks"},
 			{"from": "2026-11-24T03:00:00.000Z", "to": "2026-11-24T04:00:00.000Z", "cause": "unknown_results"}, {"from": "2026-11-23T03:00:00.000Z", "to": "2026-11-23T04:00:00.000Z", "cause": null}]}}`,
 			"The last check succeeded.\n" +
-				"Not checked since 2026-11-26 03:00:00 +00:00, when a check was due: the checks are late, and until " +
-				"the next result it is unknown whether the target works.\n" +
-				"From 2026-11-25 03:00:00 +00:00 until 2026-11-25 04:00:00 +00:00 it is unknown whether the target " +
-				"worked: the checks were late.\n" +
-				"From 2026-11-24 03:00:00 +00:00 until 2026-11-24 04:00:00 +00:00 it is unknown whether the target " +
-				"worked: the server's own network did not work, or it was not allowed to connect to the target.\n" +
-				"From 2026-11-23 03:00:00 +00:00 until 2026-11-23 04:00:00 +00:00 it is unknown whether the target " +
-				"worked.\n"},
+				"Not checked since 2026-11-26 03:00:00 +00:00, when a check was due: checks are late, and the state " +
+				"is unknown until the next result.\n" +
+				"No data from 2026-11-25 03:00:00 +00:00 to 2026-11-25 04:00:00 +00:00: the checks were late.\n" +
+				"No data from 2026-11-24 03:00:00 +00:00 to 2026-11-24 04:00:00 +00:00: the server's own network did " +
+				"not work, or it was not allowed to connect to the target.\n" +
+				"No data from 2026-11-23 03:00:00 +00:00 to 2026-11-23 04:00:00 +00:00.\n"},
 	} {
 		status, stdout, stderr := against(t, answer(200, "", "", `{"data": `+c.data+`, "meta": {"total": 1}}`),
 			expand(c.args)...)

@@ -24,14 +24,14 @@ import (
 type MonitorCommands struct {
 	monitorSettings `embed:""`
 
-	List     monitorList     `cmd:"" help:"List the monitors of all pages, or of one. Until its first ping, a monitor is waiting and cannot go down."`
+	List     monitorList     `cmd:"" help:"List the monitors of all pages, or of one. A monitor does not alert until its first ping."`
 	Show     monitorShow     `cmd:"" help:"Show a monitor: its ping URL, or its target."`
 	Create   monitorCreate   `cmd:"" help:"Create a monitor. Without --type, print the command that its job has to run."`
 	Put      monitorPut      `cmd:"" help:"Create a monitor, or replace its configuration. Missing flags get their defaults; ping URL, down status and secrets are kept, and with --disabled the end of a pause."`
 	Edit     monitorEdit     `cmd:"" aliases:"set" help:"Change a monitor. A repeatable flag replaces all earlier values."`
-	Pause    monitorPause    `cmd:"" help:"Pause a monitor, until a time or until it is resumed. No ping is expected meanwhile, and its ping URL answers 404."`
+	Pause    monitorPause    `cmd:"" help:"Pause a monitor, until a time or until it is resumed. No pings are expected until then, and the ping URL returns 404."`
 	Resume   monitorResume   `cmd:"" help:"Resume a monitor that is paused. The next ping is due as if it had just pinged."`
-	Rotate   monitorRotate   `cmd:"" help:"Give a monitor a new ping URL. The old one works for another 24 hours."`
+	Rotate   monitorRotate   `cmd:"" help:"Give a monitor a new ping URL. The old one keeps working for 24 hours."`
 	Schedule monitorSchedule `cmd:"" help:"List the next times at which a ping is due."`
 	Explain  monitorExplain  `cmd:"" help:"Explain why a monitor has its state, and when it goes down."`
 	Outages  monitorOutages  `cmd:"" help:"List a monitor's outages, newest first."`
@@ -39,7 +39,7 @@ type MonitorCommands struct {
 	Output   monitorOutput   `cmd:"" help:"Print the end of a signal's output."`
 	Warnings monitorWarnings `cmd:"" help:"List the warnings of a monitor, newest first: runs that violated its conditions."`
 	Metrics  monitorMetrics  `cmd:"" help:"Show the statistics of the checks of a monitor: how many failed, and how long the good ones took."`
-	Test     monitorTest     `cmd:"" help:"Check the target of a monitor, or of one that does not exist yet, once. Nothing is saved, and the result does not count."`
+	Test     monitorTest     `cmd:"" help:"Check the target of a monitor, or of one that does not exist yet, once. The result is not recorded."`
 	Results  monitorResults  `cmd:"" help:"List the results of the checks of a monitor in the last 24 hours, newest first."`
 	Delete   monitorDelete   `cmd:"" help:"Delete a monitor. If it is down, its incident is resolved."`
 }
@@ -74,13 +74,13 @@ type monitorCreate struct {
 // monitorFields is embedded by the commands that create a monitor.
 type monitorFields struct {
 	Name string             `required:"" placeholder:"NAME" help:"Name of the monitor."`
-	Type client.MonitorType `placeholder:"TYPE" help:"How it watches: ${monitor_types}. Default: heartbeat, which waits for pings."`
+	Type client.MonitorType `placeholder:"TYPE" help:"How it watches: ${monitor_types}. Default: heartbeat, which expects pings."`
 	pageFlag
 	Token    string              `name:"ping-token" placeholder:"TOKEN" help:"Token of its ping URL, to keep one of another service: a UUID or 16 to 64 letters, digits and hyphens. By default a random one."`
 	NoPage   bool                `help:"Create it without a page and a component. Its outages open no incidents."`
-	Interval *timeinput.Duration `xor:"schedule" placeholder:"DURATION" help:"Maximum expected time between two pings, such as 30s, 5m, 25h, 8d. Leave room: 25h for a nightly job. For checks, the time between two of them: 1m by default."`
+	Interval *timeinput.Duration `xor:"schedule" placeholder:"DURATION" help:"Maximum time between pings, such as 30s, 5m, 25h, 8d. Allow some slack: 25h for a nightly job. For checks, the time between checks: 1m by default."`
 	newSchedule
-	Parent        *string               `placeholder:"MONITOR" help:"Id, name or slug of a monitor on which this one depends: while that is down, failures of this one raise no alarm."`
+	Parent        *string               `placeholder:"MONITOR" help:"Id, name or slug of the parent monitor. Suppresses alerts while the parent is down."`
 	Grace         *timeinput.Duration   `placeholder:"DURATION" help:"How much later than due a ping may come, such as 5m, 2h. Default: 0s, and 5m with --cron or --calendar."`
 	Component     *string               `placeholder:"COMPONENT" help:"Id, name or slug of the component that goes down with it."`
 	AutoIncidents *client.AutoIncidents `placeholder:"MODE" help:"Incidents of its outages: publish, draft (a person publishes it) or off. By default the page's setting."`
@@ -192,9 +192,9 @@ const pingLimit = "By default, a server accepts 60 pings a minute from one addre
 func (c *commandContext) printPing(m *client.Monitor) {
 	state, instruction := "", "Its job has to run this"
 	if !m.Enabled {
-		state = ", and disabled"
-		instruction = "Once it is enabled (allswell monitor edit " + console.Visible(m.ID) +
-			" --enabled), its job has to run this"
+		state = ", and paused"
+		instruction = "When it is resumed (allswell monitor resume " + console.Visible(m.ID) +
+			"), its job has to run this"
 	}
 	c.Printf("The monitor %s is %s%s. %s %s:\n\n  %s\n", console.Visible(m.Name), console.Visible(m.ID), state,
 		instruction, often(m), monitor.PingCommand(console.Visible(m.PingURL)))
@@ -220,18 +220,8 @@ func (c *commandContext) printDownStatus(m *client.Monitor, byDefault bool) {
 	default:
 		why = ", because the component has other monitors"
 	}
-	c.Printf("While it is down, its component's status is %s%s (allswell monitor edit %s --down-status STATUS "+
-		"changes it).\n",
+	c.Printf("Status of the component when down: %s%s (change: allswell monitor edit %s --down-status STATUS).\n",
 		statusLabel(m.DownStatus), why, console.Visible(m.ID))
-}
-
-// every returns "every minute", "every 5 minutes".
-func every(interval time.Duration) string {
-	text := kernel.FormatDuration(interval)
-	if unit, single := strings.CutPrefix(text, "1 "); single && !strings.Contains(unit, " ") {
-		text = unit
-	}
-	return "every " + text
 }
 
 // defaultCheck is how often a server checks its monitors by default. The API does not have the setting.
@@ -316,9 +306,9 @@ func (cmd *monitorShow) Run(c *commandContext) error {
 	}
 	c.Properties([2]string{"Monitor", m.Name}, [2]string{"Id", m.ID}, [2]string{"Slug", m.Slug},
 		[2]string{"State", monitorState(m)}, [2]string{"Incident", optional.Value(m.IncidentID)},
-		[2]string{scheduleLabel(m), scheduleText(m.Schedule)}, [2]string{"Grace", graceText(m.Grace)},
+		[2]string{scheduleLabel(m), scheduleText(m.Schedule)}, [2]string{"Grace period", graceText(m.Grace)},
 		[2]string{"Seems to run", rhythm}, [2]string{"Failure threshold", thresholdText(m)},
-		[2]string{"Down after", downAfter(m)}, [2]string{"Longest run", maxRuntime(m)},
+		[2]string{"Down after", downAfter(m)}, [2]string{"Maximum duration", maxRuntime(m)},
 		[2]string{"Conditions", conditionsText(m)}, [2]string{"Warnings", warningsText(m)},
 		[2]string{"Publishes output", publishesOutput(m)}, [2]string{"Last ping", timeOr(m.LastPingAt, "never")},
 		[2]string{"Next ping due", timeOr(m.NextCheckAt, "never")}, [2]string{"Parent", c.monitorName(m.ParentID)},
@@ -358,9 +348,9 @@ func thresholdText(m *client.Monitor) string {
 	case m.FailureThreshold != nil:
 		return strconv.Itoa(*m.FailureThreshold)
 	case m.EffectiveFailureThreshold > 0:
-		return strconv.Itoa(m.EffectiveFailureThreshold) + " (the server's setting)"
+		return strconv.Itoa(m.EffectiveFailureThreshold) + " (server default)"
 	}
-	return "the server's setting"
+	return "server default"
 }
 
 type monitorEdit struct {

@@ -66,13 +66,13 @@ func TestMonitorsOfAPage(t *testing.T) {
 			answer(404, "", "", `{"message": "Not found."}`)(w, r)
 		}
 	}
-	const header = "MONITOR  STATE     SCHEDULE  LAST PING  PAGE  NAME\n"
+	const header = "MONITOR  STATE   SCHEDULE  LAST PING  PAGE  NAME\n"
 	for args, want := range map[string]string{
 		"--page=acme": header +
-			"mon_1    disabled  0s        never      acme  a\nmon_3    disabled  0s        never      acme  c\n",
+			"mon_1    paused  0s        never      acme  a\nmon_3    paused  0s        never      acme  c\n",
 		"--page=acme|--limit=1": header +
-			"mon_1    disabled  0s        never      acme  a\n… and 1 more (--limit).\n",
-		"--page=acme|--state=down": header + "mon_3    disabled  0s        never      acme  c\n",
+			"mon_1    paused  0s        never      acme  a\n… and 1 more (--limit).\n",
+		"--page=acme|--state=down": header + "mon_3    paused  0s        never      acme  c\n",
 		"--page=empty":             "No monitors yet.\n",
 		"--page=empty|--state=up":  "No such monitors.\n",
 		"--page=nowhere": "allswell: there is no page with the slug \"nowhere\" in the workspace of this " +

@@ -10,7 +10,7 @@ type pagePingKey struct {
 	optionalPage
 	Access *client.PingAccess `xor:"rotate" placeholder:"ACCESS" help:"ping_only, read_write (first pings may create monitors), or off, which invalidates the key at once."`
 	Key    *string            `xor:"rotate" placeholder:"KEY" help:"Key of another service, to keep its URLs: 22 letters, digits, hyphens and underscores. By default a random one."`
-	Rotate bool               `xor:"rotate" help:"Make a new key. The old one works for another 24 hours."`
+	Rotate bool               `xor:"rotate" help:"Make a new key. The old one keeps working for 24 hours."`
 }
 
 // Run shows the ping key of a page, and changes it before if there are flags.

@@ -85,6 +85,8 @@ func EveryDuration(d time.Duration) string {
 		return "every minute"
 	case time.Hour:
 		return "every hour"
+	case 24 * time.Hour:
+		return "every day"
 	}
 	return "every " + CompactDuration(d)
 }

@@ -266,5 +266,5 @@ func (m MonitorConfig) SuppressedNote(pageID string) string {
 	if m.PageID != pageID {
 		name = "A monitor that does not belong to this page"
 	}
-	return fmt.Sprintf("%s fails, too. Its failures raise no alarm while this monitor is down.", name)
+	return fmt.Sprintf("%s fails, too. Its alerts are suppressed while this monitor is down.", name)
 }

@@ -40,7 +40,7 @@ var monitorRoutes = []route{
 	}},
 	{"POST", "/api/v1/monitors", rights.MonitorChange, (*api).createMonitor, operation{
 		id:      "createMonitor",
-		summary: "Create a monitor. One of the type heartbeat waits for its first ping.",
+		summary: "Create a monitor. A heartbeat waits for its first ping.",
 		text: "Without a `type`, or with `heartbeat`, the monitor expects pings. The targets of all other types are " +
 			"checked by the server; such a monitor has the fields of its type, which the description of a property " +
 			"names, and no token, schedule, grace and conditions on runs. A field that monitors of the type do not " +
@@ -90,7 +90,7 @@ var monitorRoutes = []route{
 	{"POST", "/api/v1/monitors/{monitorId}/rotate", rights.MonitorChange, (*api).rotateMonitor, operation{
 		id:      "rotateMonitor",
 		summary: "Replace the ping token of a monitor.",
-		text: "The old token works for another 24 hours, so that jobs can be changed without a gap. The body is " +
+		text: "The old token keeps working for 24 hours, so that jobs can be changed without a gap. The body is " +
 			"ignored.",
 		returns: one("Monitor", "The monitor with its new token."),
 	}},

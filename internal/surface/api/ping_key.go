@@ -29,7 +29,7 @@ var pingKeyRoutes = []route{
 	{"POST", "/api/v1/pages/{pageSlug}/ping-key/rotate", rights.PingKeyChange, (*api).rotatePingKey, operation{
 		id:      "rotatePingKey",
 		summary: "Replace the ping key of a page.",
-		text: "The old key works for another 24 hours; one that was replaced before does not. The body is ignored. " +
+		text: "The old key keeps working for 24 hours; one that was replaced before does not. The body is ignored. " +
 			"404 if the page has no key.",
 		returns: one("PingKey", "The new key."),
 	}},

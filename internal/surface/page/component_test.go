@@ -265,7 +265,7 @@ func TestResponseTimes(t *testing.T) {
 		m := w.secretCheck(c.ID)
 		w.clock.move(10 * time.Minute)
 		p := w.get(path, 200)
-		if p.One(t, "#times") != "Response times" || !strings.Contains(p.Text(), "No result is known.") {
+		if p.One(t, "#times") != "Response times" || !strings.Contains(p.Text(), "No results yet.") {
 			t.Errorf("before the first result: %s", p.Text())
 		}
 		now, err := w.store.Clock(ctx)
