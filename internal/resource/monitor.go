@@ -187,7 +187,8 @@ var Monitor = field.New(field.Resource[monitor.Monitor]{
 			Nullable().Between(1, monitor.MaxConfirmFrom).NoColumn().
 			Doc("Number of locations (`ALLSWELL_LOCATION`) that must find the target failing in the same round "+
 				"before a failure counts. Not of heartbeats").Empty("1").
-			Form("Confirming locations", "Locations (ALLSWELL_LOCATION) that must agree on a failure. Default: 1.", "1"),
+			Form("Confirming locations", "Locations (ALLSWELL_LOCATION) that must agree on a failure. Default: 1.",
+				"1"),
 		field.Texts("secrets", func(m *monitor.Monitor) *[]string {
 			return &m.Check.SecretFields
 		}).ReadOnly().Audited().NoColumn().

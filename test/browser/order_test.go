@@ -125,7 +125,7 @@ func (p *tab) refusesStaleMove(client *binary.Client) {
 	client.Must(p.t, "POST", "/api/v1/pages/acme/components", params{"name": "Search"}, nil)
 	p.tabTo(handle("API"))
 	p.key("ArrowUp")
-	p.eventually(`document.querySelector("[role=alert]")?.innerText.includes("Somebody else has changed the order")`)
+	p.eventually(`document.querySelector("[role=alert]")?.innerText.includes("Someone else has changed the order")`)
 	const before = "(none): Website API / Europe: Mail / Asia:"
 	if got := eval[string](p, shownOrder); got != before {
 		p.t.Errorf("a refused move leaves %q", got)

@@ -92,8 +92,8 @@ func (c *commandContext) printCheck(m *client.Monitor) {
 		failures = fmt.Sprintf("%d consecutive failures", n)
 	}
 	c.Printf("The monitor %s is %s. %s is checked %s, and the monitor is down after %s.\n", console.Visible(m.Name),
-		console.Visible(m.ID), console.Visible(cmp.Or(target(m), "Its target")), kernel.EveryDuration(m.Interval.Duration()),
-		failures)
+		console.Visible(m.ID), console.Visible(cmp.Or(target(m), "Its target")),
+		kernel.EveryDuration(m.Interval.Duration()), failures)
 }
 
 // showCheck prints a monitor whose target is checked.

@@ -104,7 +104,7 @@ func (e IdentityError) Error() string { return string(e) }
 const (
 	IdentityNoEmail    IdentityError = "Your identity provider did not send your e-mail address."
 	IdentityUnverified IdentityError = "You have not signed in here before, and your identity provider does not " +
-		"say that your e-mail address is verified. Please ask an administrator of the provider."
+		"say that your email address is verified. Please ask an administrator of the provider."
 	IdentityOtherSubject IdentityError = "The account with your e-mail address belongs to another person at your " +
 		"identity provider. An administrator of the server can separate them with `allswell user reset`."
 	IdentityNoRole    IdentityError = "None of your groups has a role here. Please ask an admin."

@@ -132,7 +132,7 @@ func CheckRoles(a kernel.Actor, roles ...kernel.Role) error {
 // the number of owners before.
 func CheckOwnerLeft(was, is kernel.Role, owners int64) error {
 	if was == kernel.RoleOwner && is != kernel.RoleOwner && owners <= 1 {
-		return kernel.Invalid("role", "A workspace needs an owner. Make somebody else an owner first.")
+		return kernel.Invalid("role", "A workspace needs an owner. Make someone else an owner first.")
 	}
 	return nil
 }

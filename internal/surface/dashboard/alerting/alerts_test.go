@@ -249,10 +249,10 @@ func TestSilences(t *testing.T) {
 			"comment", "Restore test:\r\n\tof the shop"), http.StatusSeeOther)
 		owner.Wants(owner.Get(path), http.StatusOK, ">Restore test:\n\tof the shop</textarea>")
 		owner.Wants(owner.Post(path, "tag", tag, "starts_at", starts, "ends_at", at(3*time.Hour), "tags", "web"),
-			http.StatusConflict, "somebody else has changed this")
+			http.StatusConflict, "someone else has changed this")
 		same := owner.Wants(owner.Post(path, "tag", tag, "starts_at", starts, "ends_at", at(2*time.Hour), "tags", "db",
 			"comment", "Restore test:\r\n\tof the shop"), http.StatusConflict)
-		owner.Lacks(same, "Somebody else has saved “Restore")
+		owner.Lacks(same, "Someone else has saved “Restore")
 		now, err := s.Store.Silences().Get(t.Context(), owner.Actor(), "", all[0].ID)
 		if err != nil || now.About != "everything, tagged db" || !now.StartsAt.Equal(all[0].StartsAt) {
 			t.Errorf("%+v, %v", now, err)

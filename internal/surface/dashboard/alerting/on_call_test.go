@@ -165,7 +165,7 @@ func TestOverride(t *testing.T) {
 		edit := c.edit(slices.Concat(c.participant(0, "Ann", "Ann"), c.participant(1, "Robert", "Bob"))...)
 		s.Advance(time.Second)
 		owner.Wants(owner.Post(path+"/edit", edit...), http.StatusSeeOther, path)
-		owner.Wants(owner.Post(path+"/edit", edit...), http.StatusConflict, "somebody else has changed this")
+		owner.Wants(owner.Post(path+"/edit", edit...), http.StatusConflict, "someone else has changed this")
 		owner.Lacks(owner.Wants(owner.Get(path), http.StatusOK, "<bdi>Robert</bdi> is on call"),
 			"no channel that is enabled")
 		owner.Wants(owner.Post(remove[1]), http.StatusSeeOther, path)

@@ -97,7 +97,7 @@ var failures = []FailureRow{
 			"again."),
 	FixedFailure(errNotText, http.StatusBadRequest, "The form could not be read",
 		"It may contain only text in UTF-8. Please go back and try again."),
-	FixedFailure(kernel.ErrPreconditionFailed, http.StatusConflict, "Somebody else has changed this",
+	FixedFailure(kernel.ErrPreconditionFailed, http.StatusConflict, "Someone else has changed this",
 		"It was changed after you opened it. Nothing was saved. Go back, reload, and review the change first."),
 	FixedFailure(kernel.ErrUnknownOutcome, http.StatusServiceUnavailable, "The change may have been saved",
 		"The database did not confirm the change. Check whether it was saved before you try again."),

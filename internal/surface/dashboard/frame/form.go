@@ -14,7 +14,7 @@ import (
 // the store stand beside their fields.
 type Form struct {
 	Values         url.Values
-	SavedMeanwhile url.Values // the values that somebody else has saved meanwhile; nil: nothing
+	SavedMeanwhile url.Values // the values that someone else has saved meanwhile; nil: nothing
 	Invalid        *kernel.ValidationError
 	Drawn          map[string]bool   // the fields whose errors are drawn
 	labels         map[string]string // the labels of the fields that are drawn
@@ -89,7 +89,7 @@ type Field struct {
 	Short                          bool // boxes with short labels, several in a line
 	Errors                         []string
 	Existing                       string // the URL of an object with the same name, if two are allowed; "": none
-	// the values that somebody else has saved meanwhile, if it differs from the input
+	// the values that someone else has saved meanwhile, if it differs from the input
 	Saved string
 }
 

@@ -43,7 +43,8 @@ func TestFormsOfAllTypes(t *testing.T) {
 			}
 			made := v.Wants(v.Post("/admin/monitors/new", fields...), http.StatusSeeOther, "/admin/monitors/mon_")
 			screen := made.Header.Get("Location")
-			v.Wants(v.Get(screen), http.StatusOK, "Waiting for the first check", kind.Label, "Recent checks", "Test now")
+			v.Wants(v.Get(screen), http.StatusOK, "Waiting for the first check", kind.Label, "Recent checks",
+				"Test now")
 			v.Lacks(v.Get(screen), "curl -fsS")
 			v.Wants(v.Get(screen+"/edit"), http.StatusOK, `name="type" value="`+string(kind.Name)+`"`)
 			v.Wants(v.Get("/admin/monitors/new?copy="+strings.TrimPrefix(screen, "/admin/monitors/")), http.StatusOK,

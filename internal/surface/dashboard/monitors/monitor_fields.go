@@ -30,7 +30,7 @@ func (s *monitorFormScreen) fieldGroups(where, down, parents []frame.Option, thr
 // where and down are the choices of components and of their statuses.
 func monitorScheduleFields(where, down []frame.Option) []frame.Field {
 	hint := ""
-	if down[0].Value == "" {
+	if len(down) > 0 && down[0].Value == "" {
 		hint = "Automatic: major outage for the only monitor of a component, otherwise partial outage."
 	}
 	return []frame.Field{
@@ -46,7 +46,8 @@ func monitorScheduleFields(where, down []frame.Option) []frame.Field {
 			Suggestions: []string{"90s", "5m", "20m", "75m", "25h", "8d"},
 			Hint:        "Maximum time between pings, e.g. 90s, 5m, 25h, 8d. Allow some slack: 25h for a nightly job.",
 		},
-		{Name: "schedule.expression", Label: "Cron or calendar expression", Type: "textarea", Rows: 2, Bare: true, Placeholder: "30 2 * * *",
+		{Name: "schedule.expression", Label: "Cron or calendar expression", Type: "textarea", Rows: 2, Bare: true,
+			Placeholder: "30 2 * * *",
 			Hint: "Cron expression: minute, hour, day of the month, month and day of the week, e.g. 30 2 * * *. " +
 				"systemd calendar: e.g. Mon..Fri 02:30. One per line, up to 10."},
 		{

@@ -150,13 +150,13 @@ func tryMail(ctx context.Context, send func() error) error {
 	}
 }
 
-const resetMail = `Somebody, probably you, asked for a new password for your account at %s.
+const resetMail = `Someone, hopefully you, asked for a new password for your account at %s.
 
 To set it, open this link within an hour. It works once, and ends all sessions of the account:
 
 %s
 
-If it was not you, ignore this mail. Nothing has changed.
+If it was not you, ignore this email. Nothing has changed.
 `
 
 // invitationMail is the text of the mail with an invitation: the address of this service, the name of who invites, the
@@ -169,7 +169,7 @@ To accept, open this link within %d days. It works once:
 
 %s
 
-If you do not know what this is about, ignore this mail.
+If you were not expecting this, ignore this email.
 `
 
 // plainName returns a name as strangers may be sent it: shortened to maxMailedName characters, on one line, and without
@@ -178,7 +178,7 @@ func plainName(name string) string {
 	words := strings.FieldsFunc(name, func(r rune) bool {
 		return !unicode.In(r, unicode.Letter, unicode.Mark, unicode.Digit) && r != '-' && r != '\''
 	})
-	return cmp.Or(alert.Shorten(strings.Join(words, " "), maxMailedName), "Somebody")
+	return cmp.Or(alert.Shorten(strings.Join(words, " "), maxMailedName), "Someone")
 }
 
 // mailInvitation mails the link of a new invitation, and returns the outcome for people: "" if mail is off.

@@ -46,8 +46,8 @@ func TestMailsAreTriedAgain(t *testing.T) {
 // TestNamesInInvitationsAreNoText checks that a mail to a stranger has no text and no link that a member has chosen.
 func TestNamesInInvitationsAreNoText(t *testing.T) {
 	for name, want := range map[string]string{
-		"Ada Lovelace": "Ada Lovelace", "Zoë O'Neill-Smith": "Zoë O'Neill-Smith", "東京 監視": "東京 監視", "": "Somebody",
-		"://":                        "Somebody",
+		"Ada Lovelace": "Ada Lovelace", "Zoë O'Neill-Smith": "Zoë O'Neill-Smith", "東京 監視": "東京 監視", "": "Someone",
+		"://":                        "Someone",
 		"https://evil.example/x?a=b": "https evil example x a b", "www.evil.example": "www evil example",
 		"eve@evil.example": "eve evil example", "a\r\nBcc: b": "a Bcc b",
 		"evil。example": "evil example",

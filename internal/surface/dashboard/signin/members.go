@@ -141,7 +141,7 @@ func (r *request) answerMembers(err error) error {
 		})
 	case errors.Is(err, kernel.ErrPreconditionFailed):
 		return r.listMembers(http.StatusConflict, &membersScreen{Form: newInvitationForm(),
-			Problem: "Somebody else has changed this role meanwhile. The list shows it now. Nothing was overwritten."})
+			Problem: "Someone else has changed this role meanwhile. The list shows it now. Nothing was overwritten."})
 	case err != nil:
 		return err
 	}

@@ -155,7 +155,7 @@ func TestMembersOfOneRank(t *testing.T) {
 		// The second of two who change a role concurrently is refused.
 		owner.Wants(owner.Post(member(editor)+"/role", "from", "editor", "role", "viewer"), http.StatusSeeOther)
 		admin.Wants(admin.Post(member(editor)+"/role", "from", "editor", "role", "admin"), http.StatusConflict,
-			"Somebody else has changed this role")
+			"Someone else has changed this role")
 		editor.Wants(editor.Get("/admin"), http.StatusOK, "Viewer")
 		owner.Wants(owner.Post("/admin/members/usr_nobody/role", "role", "viewer"), http.StatusNotFound)
 	})

@@ -179,7 +179,7 @@ func (r *request) confirmOIDC(identity account.Identity) error {
 	switch {
 	case errors.Is(err, kernel.ErrNotFound) || err == nil && user != r.SignedIn.User.ID:
 		return r.refuseOIDC(http.StatusForbidden, nil,
-			"%s names somebody else than the account that is signed in here, %s.", r.SingleSignOn.ProviderName,
+			"%s names someone other than the account that is signed in here, %s.", r.SingleSignOn.ProviderName,
 			r.SignedIn.User.Email)
 	case err != nil:
 		return err

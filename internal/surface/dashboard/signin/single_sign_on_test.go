@@ -87,7 +87,7 @@ func TestSingleSignOn(t *testing.T) {
 		}
 		w := s.Visitor()
 		w.Wants(through(w, "/admin/oidc/start"), http.StatusForbidden,
-			"does not say that your e-mail address is verified")
+			"does not say that your email address is verified")
 		w.Wants(w.Get("/admin"), http.StatusSeeOther, "/admin/sign-in")
 	})
 }
@@ -176,7 +176,7 @@ func TestProviderConfirms(t *testing.T) {
 		v.Wants(through(v, confirm), http.StatusForbidden, "did not ask for a new proof")
 		fake.Claims["auth_time"] = time.Now().Unix()
 		fake.Claims["sub"] = "eve-1"
-		v.Wants(through(v, confirm), http.StatusForbidden, "somebody else")
+		v.Wants(through(v, confirm), http.StatusForbidden, "someone other")
 		v.Wants(invite(), http.StatusOK, "Confirm it’s you")
 		fake.Claims["sub"] = "ada-1"
 		v.Wants(through(v, confirm), http.StatusOK, "press Continue")

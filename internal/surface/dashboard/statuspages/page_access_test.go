@@ -39,7 +39,7 @@ func TestPageAccess(t *testing.T) {
 			t.Errorf("the access is %+v", a)
 		}
 		v.Wants(v.Post(path, "tag", tag, "change", "who", "members", "false", "networks", ""), 409,
-			"somebody else has changed this", "10.0.0.0/8")
+			"someone else has changed this", "10.0.0.0/8")
 		if a := now(); !a.Members {
 			t.Error("an old form has changed the access")
 		}

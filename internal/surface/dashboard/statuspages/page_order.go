@@ -13,7 +13,7 @@ import (
 // orderHeader is the header with the statuspage.OrderTag of the page after a move.
 const orderHeader = "Allswell-Order"
 
-// errOrderChanged means that somebody else has changed the order since it was shown.
+// errOrderChanged means that someone else has changed the order since it was shown.
 var errOrderChanged = errors.New("the order has changed")
 
 // placeComponent puts a component where it was dragged to: into a group, before or after a component. It is the

@@ -60,7 +60,7 @@ func TestPlaceOnPage(t *testing.T) {
 			s.Errorf("the order %s (header %s) is %+v", now, moved.Header.Get(statuspages.OrderHeader), c)
 		}
 		v.Wants(v.Post(europe, "after", groups[1].ID, "order", seen), http.StatusConflict, "Nothing was moved",
-			"Somebody else has changed the order")
+			"Someone else has changed the order")
 		v.Wants(v.Post(europe, "after", groups[1].ID, "order", moved.Header.Get(statuspages.OrderHeader)),
 			http.StatusNoContent)
 		if body := v.Get(path + "/components").Text; strings.Index(body, ">Asia<") > strings.Index(body, ">Europe<") {

@@ -44,5 +44,5 @@ var failures = []frame.FailureRow{
 	frame.FixedFailure(errBadMove, http.StatusBadRequest, "Nothing was moved",
 		"A component or a group moves up or down. Please go back and try again."),
 	frame.FixedFailure(errOrderChanged, http.StatusConflict, "Nothing was moved",
-		"Somebody else has changed the order meanwhile. Reload to see it, and move again."),
+		"Someone else has changed the order meanwhile. Reload to see it, and move again."),
 }

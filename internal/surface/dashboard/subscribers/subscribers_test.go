@@ -277,8 +277,8 @@ func TestConflictOfSubscribersComponents(t *testing.T) {
 		hide(v, ids[1], true)
 		seen := dashboardtest.TagIn(t, v.Get(kay))
 		v.Wants(postSubscriber(v, kay, "components", ids[1]), 303)
-		conflict := v.Wants(v.Post(kay, "components", ids[0], "tag", seen), 409, "somebody else has changed this",
-			"Somebody else has saved “Shop (hidden)” meanwhile.", componentBox(ids[0])+" checked")
+		conflict := v.Wants(v.Post(kay, "components", ids[0], "tag", seen), 409, "someone else has changed this",
+			"Someone else has saved “Shop (hidden)” meanwhile.", componentBox(ids[0])+" checked")
 		v.Wants(v.Post(kay, "components", ids[0]), 409)
 		if got := subscriber(s, v, "kay@example.com"); !slices.Equal(got.Components, ids[1:2]) {
 			v.Errorf("a form of before a change overwrites it: %+v", got)
