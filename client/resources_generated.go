@@ -483,7 +483,7 @@ type Monitor struct {
 	Schedule                  Schedule        `json:"schedule"`                    // when pings are due
 	Grace                     Seconds         `json:"grace"`                       // how much later than due a ping may come. Default: 0, and 300 with a cron schedule or a calendar
 	NextCheckAt               *time.Time      `json:"next_check_at"`               // when the next ping is due, with the grace, or the next check; nil: before the first ping and while disabled
-	ConsecutiveFailures       int             `json:"consecutive_failures"`        // failures in a row
+	ConsecutiveFailures       int             `json:"consecutive_failures"`        // consecutive failures
 	State                     MonitorState    `json:"state"`                       // whether it is up or down
 	Condition                 MonitorState    `json:"condition"`                   // the state in more words
 	Enabled                   bool            `json:"enabled"`                     // whether pings are expected, or the target is checked

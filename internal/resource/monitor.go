@@ -88,7 +88,7 @@ var Monitor = field.New(field.Resource[monitor.Monitor]{
 		field.Integer("consecutive_failures", func(m *monitor.Monitor) *int {
 			return &m.ConsecutiveFailures
 		}).ReadOnly().NoColumn().
-			Doc("Failures in a row"),
+			Doc("Consecutive failures"),
 		field.Choice("state", func(m *monitor.Monitor) *monitor.MonitorState {
 			return &m.State
 		}, field.Values(monitor.MonitorStates)...).ReadOnly().NoColumn().

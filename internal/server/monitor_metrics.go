@@ -29,7 +29,7 @@ func monitorDesc(name, help string, labels ...string) *prometheus.Desc {
 var (
 	monitorUp = monitorDesc("up", "Whether the monitor is up: 1, or 0 while it is down.")
 
-	monitorFailures = monitorDesc("consecutive_failures", "Failures in a row.")
+	monitorFailures = monitorDesc("consecutive_failures", "Consecutive failures.")
 
 	monitorResults = monitorDesc("check_results",
 		"Results of checks in the last complete period of five minutes, by status.", "status")

@@ -188,7 +188,7 @@ func TestLateChecksOfMonitorsThatAreDown(t *testing.T) {
 			t.Errorf("late: %+v", m)
 		}
 		got := w.explained(m)
-		if !strings.Contains(got, "has been down since") || !strings.Contains(got, "Not checked since") {
+		if !strings.Contains(got, "Down since") || !strings.Contains(got, "Not checked since") {
 			t.Errorf("explained: %s", got)
 		}
 		w.shows(kernel.StatusPartialOutage)

@@ -11,10 +11,10 @@ func TestMonitorTexts(t *testing.T) {
 	const due = `"next_check_at": "2026-11-26T04:00:00.000Z"`
 	for _, c := range []struct{ args, data, want string }{
 		{"monitor resume|mon_1", `{"name": "Backup", ` + due + `}`,
-			"Resumed the monitor Backup. The next ping is due by 2026-11-26 04:00:00 +00:00.\n"},
+			"Resumed the monitor Backup. Next ping expected by 2026-11-26 04:00:00 +00:00.\n"},
 		{"monitor resume|mon_1", `{"name": "Backup"}`, "Resumed the monitor Backup. Waiting for the first ping.\n"},
 		{"monitor resume|mon_1", `{"name": "Shop", "type": "http", ` + due + `}`,
-			"Resumed the monitor Shop. The next check is at 2026-11-26 04:00:00 +00:00.\n"},
+			"Resumed the monitor Shop. Next check 2026-11-26 04:00:00 +00:00.\n"},
 		{"monitor list",
 			`[{"id": "mon_1", "name": "Backup", "slug": "backup", "state": "up", "enabled": true, "schedule": ` +
 				`{"kind": "interval", "interval": 60}}]`,

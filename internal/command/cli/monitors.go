@@ -30,7 +30,7 @@ type MonitorCommands struct {
 	Put      monitorPut      `cmd:"" help:"Create a monitor, or replace its configuration. Missing flags get their defaults; ping URL, down status and secrets are kept, and with --disabled the end of a pause."`
 	Edit     monitorEdit     `cmd:"" aliases:"set" help:"Change a monitor. A repeatable flag replaces all earlier values."`
 	Pause    monitorPause    `cmd:"" help:"Pause a monitor, until a time or until it is resumed. No pings are expected until then, and the ping URL returns 404."`
-	Resume   monitorResume   `cmd:"" help:"Resume a monitor that is paused. The next ping is due as if it had just pinged."`
+	Resume   monitorResume   `cmd:"" help:"Resume a monitor that is paused. The next ping is due as if the job had just pinged."`
 	Rotate   monitorRotate   `cmd:"" help:"Give a monitor a new ping URL. The old one keeps working for 24 hours."`
 	Schedule monitorSchedule `cmd:"" help:"List the next times at which a ping is due."`
 	Explain  monitorExplain  `cmd:"" help:"Explain why a monitor has its state, and when it goes down."`

@@ -74,7 +74,7 @@ func TestScheduleIsEditedInTheForm(t *testing.T) {
 			v.Wants(v.Post(path+"/edit", append(fields, "tag", `"`+tag[:16]+`"`)...), http.StatusSeeOther, path)
 		}
 		v.Wants(v.Get(path+"/edit"), http.StatusOK, `value="calendar" selected`, `>Fri 18:30</textarea>`,
-			`value="Asia/Tokyo"`, "The next times,")
+			`value="Asia/Tokyo"`, "Next runs (")
 		edit(append(scheduleFields("cron", "0 6 * * mon", "UTC"), "grace", "1h"))
 		stored(schedule.Cron{Expression: "0 6 * * mon", TimeZone: "UTC"}, 7*24*time.Hour, time.Hour)
 		v.Wants(v.Get(path+"/first-ping"), http.StatusOK, "0 6 * * mon /usr/local/bin/job")
