@@ -266,8 +266,9 @@ func (c *session) checkingGaps(where string, since time.Time, arg any) (map[stri
 	return gaps, err
 }
 
-// checkingGapRow is a checking gap of a monitor of a component.
+// checkingGapRow is a checking gap of a monitor.
 type checkingGapRow struct {
+	monitorID   string
 	componentID string // "": none
 	monitor.CheckingGap
 }
@@ -275,12 +276,13 @@ type checkingGapRow struct {
 // checkingGapRows loads the gaps like checkingGaps, by component and from the oldest.
 func (c *session) checkingGapRows(where string, since time.Time, arg any) ([]checkingGapRow, error) {
 	return database.Query(c.Session, func(row database.Row) (r checkingGapRow, err error) {
-		err = row.Scan(text{&r.componentID}, instant{&r.From}, instant{&r.To}, text{(*string)(&r.Cause)}, &r.Open)
+		err = row.Scan(text{&r.componentID}, instant{&r.From}, instant{&r.To}, text{(*string)(&r.Cause)}, &r.Open,
+			&r.monitorID)
 		return
-	}, `SELECT m.component_id, g.from_at, g.to_at, g.cause, FALSE FROM monitors m
+	}, `SELECT m.component_id, g.from_at, g.to_at, g.cause, FALSE, m.id FROM monitors m
 		JOIN checking_gaps g ON g.monitor_id = m.id WHERE g.to_at > $1 AND `+where+`
 		UNION ALL SELECT m.component_id, c.unknown_since_at, $2, CASE WHEN c.late THEN '`+string(monitor.GapLateChecks)+
-		`' ELSE '`+string(monitor.GapUnknownResults)+`' END, TRUE
+		`' ELSE '`+string(monitor.GapUnknownResults)+`' END, TRUE, m.id
 			FROM monitors m JOIN checks c ON c.monitor_id = m.id WHERE c.unknown_since_at IS NOT NULL
 			AND c.unknown_since_at < $2 AND m.enabled AND `+where+`
 		ORDER BY 1, 2`, millis(since), millis(c.Now), arg)

@@ -138,21 +138,37 @@ func (c *session) lastResults(monitorID string) ([]monitor.CheckResult, error) {
 // monitorUptimes returns the uptimes of a monitor; none if it was never pinged or checked. checking are the gaps of its
 // checks.
 func (c *session) monitorUptimes(m monitor.Monitor, checking []schedule.ListeningGap) ([]MonitorUptime, error) {
-	if m.LastPingAt.IsZero() && m.CheckState.Status == "" {
-		return nil, nil
-	}
 	start := c.Now.Add(-uptimePeriods[len(uptimePeriods)-1])
 	gaps, err := c.gaps(start)
 	if err != nil {
 		return nil, err
 	}
-	gaps = statuspage.MergeGaps(gaps, checking)
-	outages, err := database.Query(c.Session, scanOutage, `SELECT `+outageColumns+` FROM outages
-		WHERE monitor_id = $1 AND (ended_at IS NULL OR ended_at > $2) ORDER BY started_at, id`, m.ID, millis(start))
-	var all []MonitorUptime
-	for _, period := range uptimePeriods {
+	outages, err := c.outagesSince(start, m.ID)
+	return c.uptimes(m, uptimePeriods, outages[m.ID], statuspage.MergeGaps(gaps, checking)), err
+}
+
+// outagesSince loads the outages of monitors that have not ended before an instant, by monitor and from the oldest.
+func (c *session) outagesSince(start time.Time, ids ...string) (map[string][]monitor.Outage, error) {
+	rows, err := database.Query(c.Session, scanOutage, `SELECT `+outageColumns+` FROM outages
+		WHERE monitor_id IN EACH($1) AND (ended_at IS NULL OR ended_at > $2) ORDER BY started_at, id`, list(ids),
+		millis(start))
+	outages := make(map[string][]monitor.Outage)
+	for _, o := range rows {
+		outages[o.MonitorID] = append(outages[o.MonitorID], o)
+	}
+	return outages, err
+}
+
+// uptimes returns the uptimes of a monitor in periods until now, and nothing for one that was never pinged or checked.
+func (c *session) uptimes(
+	m monitor.Monitor, periods []time.Duration, outages []monitor.Outage, gaps []schedule.ListeningGap,
+) (all []MonitorUptime) {
+	if m.LastPingAt.IsZero() && m.CheckState.Status == "" {
+		return nil
+	}
+	for _, period := range periods {
 		from := kernel.Later(c.Now.Add(-period), m.CreatedAt)
 		all = append(all, MonitorUptime{period, monitor.MonitorDurations(outages, gaps, from, c.Now)})
 	}
-	return all, err
+	return all
 }

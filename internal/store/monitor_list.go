@@ -1,11 +1,15 @@
 package store
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"slices"
 	"strings"
 	"time"
+
+	"golang.org/x/text/collate"
+	"golang.org/x/text/language"
 
 	"github.com/allswell/allswell/internal/domain/kernel"
 	"github.com/allswell/allswell/internal/domain/monitor"
@@ -33,8 +37,19 @@ type MonitorQuery struct {
 	Tag          string               // one of their tags
 	Type         monitor.MonitorType  // their type
 	DisplayState monitor.MonitorState // one of monitor.DisplayStates
-	Order        MonitorOrder         // "": MonitorsByDisplayState
+	Group        MonitorGroup         // "": none
+	Order        MonitorOrder         // in each group; "": MonitorsByDisplayState
 }
+
+// MonitorGroup says by what the monitors of a MonitorList are grouped.
+type MonitorGroup string
+
+// The groups. Monitors without what the groups are made of come last.
+const (
+	MonitorsOfPage      MonitorGroup = "page"
+	MonitorsOfComponent MonitorGroup = "component"
+	MonitorsOfTag       MonitorGroup = "tag" // a monitor with several tags is in the group of the first one
+)
 
 // MonitorList is a part of a workspace's monitors, with what a person needs to recognize them.
 type MonitorList struct {
@@ -45,10 +60,12 @@ type MonitorList struct {
 	Tags     []string                     // of all monitors of the workspace, in order
 }
 
-// MonitorListEntry is a monitor with the names of its page and component.
+// MonitorListEntry is a monitor with the names of its page and component, and its activity.
 type MonitorListEntry struct {
 	monitor.Monitor
 	PageName, ComponentName string // "": none
+	Group                   string // the name of its MonitorGroup; "": there are no groups
+	Activity                MonitorActivity
 }
 
 // MonitorListPage is a page that monitors can belong to.
@@ -80,10 +97,19 @@ func (s *Store) MonitorList(
 			rows = slices.DeleteFunc(rows, func(m monitor.Monitor) bool { return m.DisplayState() != q.DisplayState })
 		}
 		l.Total = len(rows)
-		q.sort(rows)
+		groups, err := c.monitorGroups(q.Group, rows, l.Pages)
+		if err != nil {
+			return l, err
+		}
+		q.sort(rows, groups)
 		rows = rows[min(r.offset(), len(rows)):min(r.offset()+r.PerPage, len(rows))]
-		l.Monitors, err = c.monitorListEntries(rows, l.Pages)
-		return l, err
+		if l.Monitors, err = c.monitorListEntries(rows, l.Pages); err != nil {
+			return l, err
+		}
+		for i, m := range l.Monitors {
+			l.Monitors[i].Group = groups[m.ID]
+		}
+		return l, c.addActivities(l.Monitors)
 	})
 }
 
@@ -92,13 +118,13 @@ func (c *session) monitorListRows(actor kernel.Actor) ([]monitor.Monitor, error)
 	access := accessOf(actor)
 	rows, err := database.Query(c.Session, func(row database.Row) (r monitorRow, err error) {
 		m := &r.Monitor
-		err = row.Scan(&m.ID, text{&m.PageID}, &m.Name, listOf[string]{&m.Tags}, &m.Enabled, &m.State,
+		err = row.Scan(&m.ID, text{&m.PageID}, text{&m.ComponentID}, &m.Name, listOf[string]{&m.Tags}, &m.Enabled, &m.State,
 			&m.ConsecutiveFailures, instant{&m.LastPingAt}, instant{&m.WaitingSince},
 			&m.Type, &m.FailuresSuppressed, &m.ParentDown, text{(*string)(&m.CheckState.Status)},
 			instant{&m.CheckState.SlowSince}, instant{&m.CheckState.UnknownSince}, &m.CheckState.Late,
 			instant{&r.pingedAt})
 		return
-	}, `SELECT monitors.id, page_id, name, tags, enabled, state, consecutive_failures, last_ping_at, waiting_since_at,
+	}, `SELECT monitors.id, page_id, component_id, name, tags, enabled, state, consecutive_failures, last_ping_at, waiting_since_at,
 			type, failures_suppressed, `+parentDown+
 		`, checks.status, slow_since_at, unknown_since_at, COALESCE(late, FALSE), pinged_at
 		FROM monitors LEFT JOIN last_pings ON last_pings.token = monitors.token
@@ -133,14 +159,72 @@ func (q MonitorQuery) filter(rows []monitor.Monitor, pages []MonitorListPage) []
 	})
 }
 
-func (q MonitorQuery) sort(rows []monitor.Monitor) {
+// monitorGroups returns the names of the groups of monitors, by id; nil without groups.
+func (c *session) monitorGroups(
+	by MonitorGroup, rows []monitor.Monitor, pages []MonitorListPage,
+) (map[string]string, error) {
+	if by == "" {
+		return nil, nil
+	}
+	names := make(map[string]string)
+	for _, p := range pages {
+		names[p.ID] = p.Name
+	}
+	if by == MonitorsOfComponent {
+		if err := c.componentNames(rows, names); err != nil {
+			return nil, err
+		}
+	}
+	groups := make(map[string]string, len(rows))
+	for _, m := range rows {
+		group := "No page"
+		switch {
+		case by == MonitorsOfTag && len(m.Tags) > 0:
+			group = m.Tags[0]
+		case by == MonitorsOfTag:
+			group = "No tag"
+		case by == MonitorsOfComponent && m.ComponentID != "":
+			group = names[m.PageID] + " › " + names[m.ComponentID]
+		case m.PageID != "":
+			group = names[m.PageID]
+		}
+		groups[m.ID] = group
+	}
+	return groups, nil
+}
+
+// componentNames adds the names of the components of monitors, by id.
+func (c *session) componentNames(monitors []monitor.Monitor, names map[string]string) error {
+	var ids []string
+	for _, m := range monitors {
+		ids = append(ids, m.ComponentID)
+	}
+	_, err := database.Query(c.Session, func(row database.Row) (none struct{}, err error) {
+		var id, name string
+		if err = row.Scan(&id, &name); err == nil {
+			names[id] = name
+		}
+		return
+	}, `SELECT id, name FROM components WHERE id IN EACH($1)`, list(ids))
+	return err
+}
+
+// sort sorts monitors by their groups, within each as the query says, and otherwise by name.
+func (q MonitorQuery) sort(rows []monitor.Monitor, groups map[string]string) {
 	type key struct {
-		first int64
-		name  string
+		lonely      bool // without what groups are made of
+		group, name []byte
+		first       int64
 	}
 	keys := make(map[string]key, len(rows))
+	names := collate.New(language.Und, collate.IgnoreCase, collate.Numeric) // "v2" is before "v10"
+	var buffer collate.Buffer
 	for _, m := range rows {
-		k := key{name: strings.ToLower(m.Name)}
+		k := key{
+			lonely: q.Group == MonitorsOfTag && len(m.Tags) == 0 || q.Group != MonitorsOfTag && m.PageID == "",
+			group:  names.KeyFromString(&buffer, groups[m.ID]),
+			name:   names.KeyFromString(&buffer, m.Name),
+		}
 		switch q.Order {
 		case MonitorsByName:
 		case MonitorsByLastPing:
@@ -155,7 +239,14 @@ func (q MonitorQuery) sort(rows []monitor.Monitor) {
 	}
 	slices.SortFunc(rows, func(a, b monitor.Monitor) int {
 		x, y := keys[a.ID], keys[b.ID]
-		return cmp.Or(cmp.Compare(x.first, y.first), cmp.Compare(x.name, y.name), cmp.Compare(a.ID, b.ID))
+		if q.Group != "" && x.lonely != y.lonely {
+			if x.lonely {
+				return 1
+			}
+			return -1
+		}
+		return cmp.Or(bytes.Compare(x.group, y.group), cmp.Compare(x.first, y.first), bytes.Compare(x.name, y.name),
+			cmp.Compare(a.ID, b.ID))
 	})
 }
 
@@ -173,25 +264,16 @@ func (c *session) monitorListEntries(rows []monitor.Monitor, pages []MonitorList
 	if err != nil {
 		return nil, err
 	}
-	var components []string
-	for _, m := range monitors {
-		components = append(components, m.ComponentID)
-	}
-	type component struct{ id, name string }
-	named, err := database.Query(c.Session, func(row database.Row) (n component, err error) {
-		err = row.Scan(&n.id, &n.name)
-		return
-	}, `SELECT id, name FROM components WHERE id IN EACH($1)`, list(components))
 	names := make(map[string]string)
-	for _, n := range named {
-		names[n.id] = n.name
-	}
+	err = c.componentNames(monitors, names)
 	for _, p := range pages {
 		names[p.ID] = p.Name
 	}
 	entries := make([]MonitorListEntry, len(rows))
 	for _, m := range monitors {
-		entries[index[m.ID]] = MonitorListEntry{m, names[m.PageID], names[m.ComponentID]}
+		entries[index[m.ID]] = MonitorListEntry{
+			Monitor: m, PageName: names[m.PageID], ComponentName: names[m.ComponentID],
+		}
 	}
 	return entries, err
 }

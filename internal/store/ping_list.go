@@ -78,16 +78,16 @@ func (c *session) signalEntries(m monitor.Monitor) ([]signalEntry, error) {
 	if err != nil {
 		return nil, err
 	}
-	pings, err := c.plainPings(m)
+	pings, err := c.plainPings([]monitor.Monitor{m}, monitor.MaxSignals)
 	if err != nil {
 		return nil, err
 	}
-	entries := make([]signalEntry, 0, len(signals)+len(pings))
+	entries := make([]signalEntry, 0, len(signals)+len(pings[m.ID]))
 	for _, signal := range signals {
 		// Within a millisecond, the pings of a batch are recorded before its signals.
 		entries = append(entries, signalEntry{signal, SignalCursor{signal.ReceivedAt.UnixMicro() + 999, signal.Number}})
 	}
-	for _, p := range pings {
+	for _, p := range pings[m.ID] {
 		entries = append(entries, signalEntry{plainPing(m, p), SignalCursor{At: p.At}})
 	}
 	slices.SortStableFunc(entries, func(a, b signalEntry) int { return a.place.compare(b.place) })
@@ -109,48 +109,56 @@ func plainPing(m monitor.Monitor, p pinghistory.Ping) monitor.Signal {
 	return out
 }
 
-// pingKeys are the keys of a monitor's tokens, and until when each was its own, in microseconds since 1970.
-type pingKeys map[int64]int64
+// pingKeys are the keys of the tokens of monitors. A key has been the token of at most one of them.
+type pingKeys map[int64]keyOwner
 
-// pingKeys loads the keys of a monitor.
-func (c *session) pingKeys(m monitor.Monitor) (pingKeys, error) {
-	type past struct {
-		key   int64
-		until time.Time
-	}
-	tokens, err := database.Query(c.Session, func(row database.Row) (p past, err error) {
-		err = row.Scan(&p.key, instant{&p.until})
-		return
-	}, `SELECT ping_key, until_at FROM past_ping_tokens WHERE monitor_id = $1`, m.ID)
-	if err != nil {
-		return nil, err
-	}
-	keys := pingKeys{}
-	for _, p := range tokens {
-		keys[p.key] = p.until.UnixMicro()
-	}
-	keys[pingKey(m.Token)] = c.Now.AddDate(100, 0, 0).UnixMicro()
-	return keys, nil
+// keyOwner says whose token a key was, and in which time. A token can become another monitor's after it is deleted.
+type keyOwner struct {
+	monitorID    string
+	since, until int64 // microseconds since 1970
 }
 
-// plainPings loads the last plain pings of a monitor, newest first. What cannot be read is logged and left out.
-func (c *session) plainPings(m monitor.Monitor) (pings []pinghistory.Ping, err error) {
-	if !c.s.KeepsPings() {
+// pingKeys loads the keys of monitors.
+func (c *session) pingKeys(monitors []monitor.Monitor) (pingKeys, error) {
+	keys, since := pingKeys{}, make(map[string]int64, len(monitors))
+	ids := make([]string, len(monitors))
+	for i, m := range monitors {
+		ids[i], since[m.ID] = m.ID, m.CreatedAt.UnixMicro()
+	}
+	_, err := database.Query(c.Session, func(row database.Row) (none struct{}, err error) {
+		var id string
+		var key int64
+		var until time.Time
+		if err = row.Scan(&id, &key, instant{&until}); err == nil {
+			keys[key] = keyOwner{id, since[id], until.UnixMicro()}
+		}
+		return
+	}, `SELECT monitor_id, ping_key, until_at FROM past_ping_tokens WHERE monitor_id IN EACH($1)`, list(ids))
+	for _, m := range monitors {
+		keys[pingKey(m.Token)] = keyOwner{m.ID, since[m.ID], c.Now.AddDate(100, 0, 0).UnixMicro()}
+	}
+	return keys, err
+}
+
+// plainPings loads the last plain pings of monitors, at most limit of each, newest first. What cannot be read is logged
+// and left out.
+func (c *session) plainPings(monitors []monitor.Monitor, limit int) (map[string][]pinghistory.Ping, error) {
+	if !c.s.KeepsPings() || len(monitors) == 0 {
 		return nil, nil
 	}
-	keys, err := c.pingKeys(m)
+	keys, err := c.pingKeys(monitors)
 	if err != nil {
 		return nil, err
 	}
-	since := m.CreatedAt.UnixMicro() // before it, the token may have been another monitor's
+	pings := make(map[string][]pinghistory.Ping, len(monitors))
 	keep := func(key int64, p pinghistory.Ping) {
-		if until, ok := keys[key]; ok && p.At >= since && p.At < until {
-			pings = append(pings, p)
+		if o, ok := keys[key]; ok && p.At >= o.since && p.At < o.until {
+			pings[o.monitorID] = append(pings[o.monitorID], p)
 		}
 	}
 	corrupt := func(err error) {
 		if err != nil {
-			c.s.log.Error("a part of the history of pings cannot be read", "monitor", m.ID, "error", err)
+			c.s.log.Error("a part of the history of pings cannot be read", "error", err)
 		}
 	}
 	_, err = database.Query(c.Session, func(row database.Row) (none struct{}, err error) {
@@ -182,7 +190,10 @@ func (c *session) plainPings(m monitor.Monitor) (pings []pinghistory.Ping, err e
 			}
 		}
 	}
-	return pinghistory.Newest(pings, c.s.pingCutoff(c.Now).UnixMicro(), monitor.MaxSignals), nil
+	for id := range pings {
+		pings[id] = pinghistory.Newest(pings[id], c.s.pingCutoff(c.Now).UnixMicro(), limit)
+	}
+	return pings, nil
 }
 
 // loadOutputs loads the outputs of the signals among entries.

@@ -26,14 +26,15 @@ type monitorTab struct {
 type monitorsScreen struct {
 	*frame.Form
 	store.MonitorList
-	Tabs                   []monitorTab
-	Page, Tag, Type, Order frame.Field
-	Chosen                 map[string]bool // by id, in a form that was refused
-	NewTag                 frame.Field
-	All                    int // in any condition
-	Pager                  frame.Pager
-	CanEdit, Limited       bool
-	Here                   string // path and query of this list
+	Rows                          []monitorRow
+	Tabs                          []monitorTab
+	Page, Tag, Type, Group, Order frame.Field
+	Chosen                        map[string]bool // by id, in a form that was refused
+	NewTag                        frame.Field
+	All                           int // in any condition
+	Pager                         frame.Pager
+	CanEdit, Limited              bool
+	Here                          string // path and query of this list
 }
 
 // showMonitors lists the monitors.
@@ -52,13 +53,14 @@ func (r *request) monitorsScreen(at *url.URL, chosen *frame.Form) (*monitorsScre
 	query := store.MonitorQuery{
 		Search: typed.Get("search"), Page: typed.Get("page_slug"), Tag: typed.Get("tag"),
 		DisplayState: monitor.MonitorState(typed.Get("state")), Order: store.MonitorOrder(typed.Get("sort")),
-		Type: monitor.MonitorType(typed.Get("type")),
+		Type: monitor.MonitorType(typed.Get("type")), Group: store.MonitorGroup(typed.Get("group")),
 	}
 	if query.DisplayState != "" && !slices.Contains(monitor.DisplayStates, query.DisplayState) ||
 		query.Type != "" && !slices.Contains(check.MonitorTypes(), query.Type) {
 		return nil, kernel.ErrNotFound
 	}
 	rows := frame.Pagination(typed)
+	rows.PerPage = monitorsPerPage
 	list, err := r.Store.MonitorList(r.Context(), r.Actor(), query, rows)
 	if err != nil {
 		return nil, err
@@ -69,7 +71,7 @@ func (r *request) monitorsScreen(at *url.URL, chosen *frame.Form) (*monitorsScre
 	}
 	s.Limited = query.Search != "" || query.Page != "" || query.Tag != "" || query.Type != "" ||
 		query.DisplayState != ""
-	shown := frame.Filter(s.Form, "search", "page_slug", "tag", "type", "state", "sort")
+	shown := frame.Filter(s.Form, "search", "page_slug", "tag", "type", "state", "group", "sort")
 	s.Pager = frame.NewPager(frame.MonitorsPath, shown, rows, len(list.Monitors), list.Total)
 	for _, count := range list.Counts {
 		s.All += count
@@ -83,6 +85,14 @@ func (r *request) monitorsScreen(at *url.URL, chosen *frame.Form) (*monitorsScre
 		tab(frame.DisplayStateName(state), state, list.Counts[state])
 	}
 	s.drawFilter()
+	heading := ""
+	for _, m := range list.Monitors {
+		row := monitorRow{MonitorListEntry: m}
+		if m.Group != heading {
+			row.Heading, heading = m.Group, m.Group
+		}
+		s.Rows = append(s.Rows, row)
+	}
 	if chosen == nil {
 		chosen = frame.NewForm(url.Values{})
 	}
@@ -112,14 +122,19 @@ func (s *monitorsScreen) drawFilter() {
 		types = append(types, frame.Option{Value: string(kind), Label: monitorTypeName(kind)})
 	}
 	s.Type = s.Draw(frame.Field{Name: "type", Label: "Type", Type: "select", Optional: true, Options: types})
+	s.Group = s.Draw(frame.Field{Name: "group", Label: "Group", Type: "select", Optional: true, Options: []frame.Option{
+		{Label: "No groups"}, {Value: string(store.MonitorsOfPage), Label: "By page"},
+		{Value: string(store.MonitorsOfComponent), Label: "By component"},
+		{Value: string(store.MonitorsOfTag), Label: "By tag"},
+	}})
 	s.Order = s.Draw(frame.Field{Name: "sort", Label: "Order", Type: "select", Optional: true, Options: []frame.Option{
 		{Label: "Severity"}, {Value: string(store.MonitorsByName), Label: "Name"},
 		{Value: string(store.MonitorsByLastPing), Label: "Oldest ping"},
 	}})
 }
 
-// maxMonitorsChosen is the maximum number of monitors that one form changes.
-const maxMonitorsChosen = 2 * frame.PerPage
+// monitorsPerPage is how many monitors the list shows at a time; maxMonitorsChosen, how many one form changes at most.
+const monitorsPerPage, maxMonitorsChosen = 100, 100
 
 // chosenMonitors returns the ids of the monitors that were chosen.
 func chosenMonitors(typed url.Values) []string {
