@@ -24,3 +24,14 @@ document.addEventListener("keydown", (event) => {
 	event.preventDefault();
 	event.target.form?.requestSubmit(event.target.form.querySelector("button:not([type=button])"));
 });
+
+// Filters act when they are changed, and one box selects all rows of a list.
+document.addEventListener("change", ({ target }) => {
+	const filter = target.localName === "select" && target.closest("form[data-instant]");
+	if (filter) filter.requestSubmit();
+	if (!target.matches("[data-choose-all]")) return;
+	target.form.querySelectorAll(".rows .choose input").forEach((box) => { box.checked = target.checked; });
+});
+const showChooseAll = () => document.querySelectorAll("[data-choose-all]").forEach((box) => { box.parentElement.hidden = false; });
+showChooseAll();
+document.addEventListener("allswell:replaced", showChooseAll);

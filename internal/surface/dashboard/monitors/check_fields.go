@@ -110,9 +110,6 @@ var resultNames = map[monitor.CheckStatus]string{
 	monitor.CheckOK: "OK", monitor.CheckSlow: "Slow", monitor.CheckFailed: "Failed", monitor.CheckUnknown: "Unknown",
 }
 
-// lastResult says what the last check of a monitor found; "": there was none.
-func lastResult(m monitor.Monitor) string { return resultNames[m.CheckState.Status] }
-
 // Label says what the check found.
 func (r checkResult) Label() string { return resultNames[r.Status] }
 

@@ -84,12 +84,11 @@ var resultBars = []struct {
 	status monitor.CheckStatus
 	height int
 	tone   *kernel.Tone
-	word   string
 }{
-	{monitor.CheckOK, 10, kernel.StatusOperational.Tone(), "OK"},
-	{monitor.CheckSlow, 14, kernel.StatusDegraded.Tone(), "slow"},
-	{monitor.CheckFailed, rowHeight, kernel.StatusMajorOutage.Tone(), "failed"},
-	{monitor.CheckUnknown, 4, kernel.StatusUnknown.Tone(), "unknown"},
+	{monitor.CheckOK, 10, kernel.StatusOperational.Tone()},
+	{monitor.CheckSlow, 14, kernel.StatusDegraded.Tone()},
+	{monitor.CheckFailed, rowHeight, kernel.StatusMajorOutage.Tone()},
+	{monitor.CheckUnknown, 4, kernel.StatusUnknown.Tone()},
 }
 
 // Bars draws the last results; nil if there are none.
@@ -111,7 +110,7 @@ func (r monitorRow) Bars() *rowDrawing {
 		}
 		if count > 0 {
 			d.Paths = append(d.Paths, tonedPath{bar.tone.Name, path.String()})
-			counts = append(counts, fmt.Sprintf("%d %s", count, bar.word))
+			counts = append(counts, fmt.Sprintf("%d %s", count, resultNames[bar.status]))
 		}
 	}
 	what := "pings"

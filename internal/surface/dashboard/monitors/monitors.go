@@ -37,6 +37,9 @@ type monitorsScreen struct {
 	Here                          string // path and query of this list
 }
 
+// MaxRecent returns how many checks or pings of a monitor are drawn at most.
+func (*monitorsScreen) MaxRecent() int { return store.MaxRecent }
+
 // showMonitors lists the monitors.
 func (r *request) showMonitors() error {
 	s, err := r.monitorsScreen(r.URL, nil)

@@ -28,7 +28,7 @@ var templateFiles embed.FS
 
 var templates = frame.ParseTemplates(templateFiles, template.FuncMap{
 	"typeName": monitorTypeName, "target": monitorTarget,
-	"duration": kernel.CompactDuration, "every": kernel.EveryDuration, "lastResult": lastResult,
+	"duration": kernel.CompactDuration, "every": kernel.EveryDuration,
 	"stateName": frame.DisplayStateName, "stateTone": frame.DisplayStateTone,
 })
 
