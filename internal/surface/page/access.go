@@ -29,11 +29,11 @@ const (
 	// visitCookie is the cookie of a visitor who has entered the password of a private page, or opened its secret link.
 	visitCookie = "allswell_page"
 
-	// visitLifetime is how long such a visitor may come back.
+	// visitLifetime is how long the cookie admits the visitor.
 	visitLifetime = 30 * 24 * time.Hour
 
-	// knownVisitorLifetime is how long a browser keeps the cookie after that. It lets nobody in any more, but shows
-	// that the visitor has entered the password before.
+	// knownVisitorLifetime is how long a browser keeps the cookie after that. It no longer admits the visitor, but
+	// shows that the visitor has entered the password before.
 	knownVisitorLifetime = 150 * 24 * time.Hour
 
 	// maxWrongPasswords is how many wrong passwords of private pages one address may enter in wrongPasswordWindow. An
@@ -41,7 +41,7 @@ const (
 	maxWrongPasswords   = 10
 	wrongPasswordWindow = 10 * time.Minute
 
-	// accessPart is the path, below the path of a private page, of the form that lets visitors in.
+	// accessPart is the path of the form that admits visitors, below the path of a private page.
 	accessPart = "access"
 
 	fieldPassword = "password"
@@ -67,8 +67,8 @@ func (req accessRequest) path(part string) string {
 	return base + "/" + part
 }
 
-// visitKeys returns the keys that sign the cookies of a page's visitors: one for the password and one for the link.
-// They are new when the password or the link is, so that earlier cookies are not valid any more.
+// visitKeys returns the keys that sign the cookies of a page's visitors: one for the password and one for the link, as
+// far as they are set. A new password or link gives a new key, which makes earlier cookies invalid.
 func (e *entry) visitKeys() (keys []string) {
 	for _, key := range []string{e.access.PasswordHash, e.access.LinkHash} {
 		if key != "" {
@@ -78,7 +78,7 @@ func (e *entry) visitKeys() (keys []string) {
 	return keys
 }
 
-// signVisit returns the value of a cookie: when it ends, in seconds since 1970, and the signature.
+// signVisit returns the value of a cookie that expires at ends, in Unix seconds: ends and its signature.
 func signVisit(key, pageID string, ends int64) string {
 	mac := hmac.New(sha256.New, []byte(key))
 	mac.Write([]byte("visit " + pageID + " " + strconv.FormatInt(ends, 10)))
@@ -90,8 +90,8 @@ func (s *Site) hasVisit(r *http.Request, e *entry) bool {
 	return s.findVisit(r, 0, e.id, e.visitKeys()...) != ""
 }
 
-// findVisit returns the value of a request's cookie that one of the keys has signed, if the visit ended less than grace
-// ago, and otherwise "".
+// findVisit returns the value of a request's cookie that one of the keys has signed and that has not been expired for
+// grace or longer; "": there is none.
 func (s *Site) findVisit(r *http.Request, grace time.Duration, pageID string, keys ...string) string {
 	for _, cookie := range r.CookiesNamed(visitCookie) {
 		text, _, _ := strings.Cut(cookie.Value, ".")
@@ -108,7 +108,7 @@ func (s *Site) findVisit(r *http.Request, grace time.Duration, pageID string, ke
 	return ""
 }
 
-// setVisit gives the visitor the cookie that key signs. Browsers send it only to this page.
+// setVisit sets the cookie that key signs. Browsers send it only to this page.
 func (s *Site) setVisit(w http.ResponseWriter, r *http.Request, req accessRequest, key string) {
 	http.SetCookie(w, &http.Cookie{
 		Name: visitCookie, Value: signVisit(key, req.entry.id, s.now().Add(visitLifetime).Unix()), Path: req.path(""),
@@ -126,16 +126,16 @@ func hasKey(r *http.Request, e *entry) bool {
 	return subtle.ConstantTimeCompare([]byte(statuspage.HashPageKey(key)), []byte(e.access.LinkHash)) == 1
 }
 
-// isDocument reports whether a part of a page is not for people. Programs do not keep cookies: they send the key with
-// each request.
+// isDocument reports whether a part of a page is a document for programs or for other sites. Programs do not keep
+// cookies: they send the key with each request.
 func isDocument(part string) bool {
 	_, _, program := parseProgramPath(part)
 	return program || part == "events" || part == picture.Name || strings.HasPrefix(part, "look/") ||
 		strings.HasPrefix(part, statuspageapi.Prefix)
 }
 
-// redirectVisitor leads a visitor who may see a private page away from addresses that let visitors in, and reports
-// whether it did: from the secret link to the clean address, with a cookie, and from the form to the page.
+// redirectVisitor redirects a visitor who may see a private page, and reports whether it did: from the secret link to
+// the URL without the key, with a cookie, and from the form to the page.
 func (s *Site) redirectVisitor(w http.ResponseWriter, r *http.Request, req accessRequest) bool {
 	target := url.URL{Path: req.path(strings.TrimLeft(req.part, "/"))}
 	switch {
@@ -192,7 +192,7 @@ func (s *Site) serveAccess(w http.ResponseWriter, r *http.Request, req accessReq
 	}
 }
 
-// accessForm returns the form that lets visitors of a private page in.
+// accessForm returns the form that admits visitors to a private page.
 func (s *Site) accessForm(r *http.Request, req accessRequest) view.AccessForm {
 	v := view.Variant{OwnDomain: req.ownDomain}
 	v.Language, v.Chosen = languageFor(r, i18n.Offered(nil), "")
@@ -204,16 +204,18 @@ func (s *Site) accessForm(r *http.Request, req accessRequest) view.AccessForm {
 		form.Next = cleanPart(req.part)
 	}
 	if req.entry.access.Members {
-		// Only there browsers have the cookie of the dashboard.
+		// Browsers send the cookie of the dashboard only to the installation's own host.
 		form.SignIn = s.base + "/admin/visit/" + req.entry.slug
 	}
 	return form
 }
 
-// plainPart is the form of the parts that a visitor is led to: nothing that a browser takes for another host.
+// plainPart matches the parts to which a visitor is redirected. It excludes everything that a browser could take for
+// another host.
 var plainPart = regexp.MustCompile(`^[a-z][A-Za-z0-9._-]*(/[A-Za-z0-9._-]+)*$`)
 
-// cleanPart returns the part that a visitor asked for, or "" for the page itself.
+// cleanPart returns the part that a visitor asked for, or "" for the page itself and for a part that plainPart does not
+// match.
 func cleanPart(part string) string {
 	if !plainPart.MatchString(part) || part == accessPart {
 		return ""
@@ -226,9 +228,9 @@ var (
 	errTooManyPasswords = errors.New("too many wrong passwords")
 )
 
-// checkPassword returns nil if a private page has the password. wait is when the next attempt is allowed, after
-// errTooManyPasswords. Visitors who have entered the present password before are limited separately: the wrong
-// passwords of strangers at the same address do not count for them, because they have nothing to guess.
+// checkPassword checks the password of a private page. The error is errWrongPassword, or errTooManyPasswords, after
+// which the next attempt is allowed in wait. Visitors who have entered the current password before have nothing to
+// guess and are limited separately: the wrong passwords of strangers at the same address do not count for them.
 func (s *Site) checkPassword(r *http.Request, e *entry, typed string) (wait time.Duration, err error) {
 	client, now := clientaddr.Of(r), s.now()
 	asker := password.Stranger(append(fair.Client(client), fair.Page(e.id), fair.Workspace(e.workspace))...)

@@ -19,7 +19,7 @@ import (
 	"github.com/allswell/allswell/internal/surface/web"
 )
 
-// appIconSizes are the widths of the icons of a page as an app, in pixels.
+// appIconSizes are the widths of a page's app icons, in pixels.
 var appIconSizes = []int{192, 512}
 
 // manifest is a web application manifest (https://www.w3.org/TR/appmanifest/). Its URLs are relative to its own.
@@ -94,7 +94,8 @@ func (s *Site) appDocument(req pageRequest) (*web.Document, error) {
 	return nil, kernel.ErrNotFound
 }
 
-// servePushKey answers with the public key by which push services know this installation. The first request makes it.
+// servePushKey answers with the public key that identifies this installation to push services. The first request
+// creates it.
 func (s *Site) servePushKey(w http.ResponseWriter, r *http.Request, req pageRequest) {
 	var key store.PushKey
 	err := runIn(r.Context(), s.forms.signUps, keysOf(r, req.entry), func() (err error) {
@@ -111,10 +112,11 @@ func (s *Site) servePushKey(w http.ResponseWriter, r *http.Request, req pageRequ
 	web.NewDocument([]byte(key.Public), h).ServeHTTP(w, r)
 }
 
-// maxPush is the maximum size of the request of a browser, in bytes.
+// maxPush is the maximum size of a browser's request, in bytes.
 const maxPush = 4 << 10
 
-// servePush answers a GET with the key by which browsers subscribe, and subscribes a browser to the end of an incident.
+// servePush answers a GET with the key that browsers need to subscribe, and subscribes a browser to the end of an
+// incident.
 func (s *Site) servePush(w http.ResponseWriter, r *http.Request, req pageRequest, _ string) {
 	if isRead(r) {
 		s.servePushKey(w, r, req)

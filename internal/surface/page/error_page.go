@@ -25,7 +25,7 @@ func (s *Site) fail(w http.ResponseWriter, r *http.Request, status int) {
 	})
 }
 
-// errorPage is an error page of a status, for a page and a variant of it.
+// errorPage is the error page for an HTTP status, for a page and a variant of it.
 type errorPage struct {
 	status  int
 	key     key            // with entry and variant
@@ -33,8 +33,8 @@ type errorPage struct {
 	layout  func() view.Layout
 }
 
-// serveError answers with an error page. The page of each status and variant is
-// cached. It is rendered even if the client has gone.
+// serveError answers with an error page. The rendered page is cached by status and variant, so it is rendered even if
+// the client has disconnected.
 func (s *Site) serveError(w http.ResponseWriter, r *http.Request, e errorPage) {
 	e.key.kind, e.key.name = "error", strconv.Itoa(e.status)
 	doc, err := getRendered(context.WithoutCancel(r.Context()), s, e.key, e.version,

@@ -19,15 +19,15 @@ type index struct {
 	byID             map[string]*entry
 }
 
-// directory has pages by their addresses.
+// directory finds pages by their addresses.
 type directory struct {
 	bySlug map[string]*entry
 	byHost map[string]*entry // pages with their own domain
 }
 
-// entry is one page under one slug, either visible, or private for the same visitors. A page for which one of these
-// changes gets a new entry, and with it new documents and a new topic: nothing that was made
-// of the page before reaches anyone.
+// entry is one page with one slug, which is either visible or private with fixed access settings. If one of these
+// changes, the page gets a new entry, and with it a new topic and new cache keys, so that nothing rendered before the
+// change is served.
 type entry struct {
 	id, slug, workspace string
 	private             bool
@@ -38,14 +38,14 @@ type entry struct {
 	topic               *stream.Topic // of its event streams
 }
 
-// shows reports whether the entry matches the present state of the page.
+// shows reports whether the entry matches a page as it was loaded.
 func (e *entry) shows(p statuspage.Page) bool {
 	return e.id == p.ID && e.slug == p.Slug && e.private == (p.Visibility == statuspage.VisibilityPrivate) &&
 		(!e.private || e.access.Equal(p.Access))
 }
 
-// loadIndex loads the index. Pages that keep their slugs and that are as private as before
-// keep their entries, and with them their snapshots.
+// loadIndex loads the index. Pages whose slug, visibility and access settings are unchanged keep their entries, and
+// with them their snapshots.
 func (s *Site) loadIndex(ctx context.Context) (*index, time.Time, error) {
 	pages, err := s.store.PublicPages(ctx)
 	if err != nil {
@@ -90,7 +90,7 @@ func (idx *index) find(slug string) *entry {
 	return idx.visible.bySlug[slug].unlessWithdrawn()
 }
 
-// findHost returns the entry of the visible page with an own domain, or nil. A nil index has none.
+// findHost returns the entry of the visible page whose domain is host, or nil. A nil index has none.
 func (idx *index) findHost(host string) *entry {
 	if idx == nil {
 		return nil
@@ -98,7 +98,7 @@ func (idx *index) findHost(host string) *entry {
 	return idx.visible.byHost[host].unlessWithdrawn()
 }
 
-// workspaceOf returns whose page, visible or private, has an own domain. A nil index has none.
+// workspaceOf returns the workspace of the page, visible or private, whose domain is host. A nil index has none.
 func (idx *index) workspaceOf(host string) (id string, found bool) {
 	if idx == nil {
 		return "", false
@@ -164,10 +164,10 @@ func (s *Site) lookUpHost(ctx context.Context, host string) (*entry, error) {
 	return nil, kernel.ErrNotFound
 }
 
-// WorkspaceOf returns whose page, visible or private, has host as its domain. The handshake does not have the token of
-// a request for a private page. For an unknown host it asks the database whether another replica has changed a page, at
-// most maxHostLookups times a second: the certificate authority may ask this replica about a domain immediately, and
-// does not ask again.
+// WorkspaceOf returns the workspace of the page, visible or private, whose domain is host. A TLS handshake carries no
+// token, so private pages are included. For an unknown host it asks the database whether another replica has changed a
+// page, at most maxHostLookups times a second: the certificate authority may ask this replica about a domain
+// immediately, and does not ask again.
 func (s *Site) WorkspaceOf(ctx context.Context, host string) (workspaceID string, found bool) {
 	if id, found := s.index.Last().workspaceOf(host); found {
 		return id, true

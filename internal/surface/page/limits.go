@@ -17,8 +17,8 @@ import (
 )
 
 // The number of requests of each kind that use the database at the same time. Each kind has its own pool, so that a
-// flood of one kind cannot starve the others. Workspaces and clients share a pool: one of them has at most half of the
-// places. Unsubscribing matters most: mail providers send the request only once.
+// flood of one kind cannot starve the others. Within a pool, one workspace, one client address or one network has at
+// most half of the places. Unsubscribing has the most places: mail providers send the request only once.
 const (
 	maxLoads             = 8 // of parts of pages that are not in memory
 	maxSignUps           = 4
@@ -30,18 +30,18 @@ const (
 	maxLimitedTokens     = 1 // look-ups of tokens from clients above maxNotFoundPerAddress
 	maxSessionLookups    = 4 // of members who look at private pages
 
-	maxWaiting = 512 // requests for a place, of each kind
+	maxWaiting = 512 // requests that wait for a place, in each pool
 )
 
-// maxHostLookups is how many queries for unknown hosts WorkspaceOf may make in a second. Anybody can send
-// any name in a handshake.
+// maxHostLookups is how many queries for unknown hosts WorkspaceOf may make in a second, because anybody can send any
+// name in a handshake.
 const maxHostLookups = 10
 
 // formTimeout is how long a request of a subscriber waits for a place.
 const formTimeout = 5 * time.Second
 
-// runIn calls f in a place of a pool. If it does not get one within formTimeout, it returns kernel.ErrBusy and does not
-// call f.
+// runIn calls f while holding a place in a pool. If it does not get one within formTimeout, it returns kernel.ErrBusy
+// and does not call f.
 func runIn(ctx context.Context, p *fair.Pool, keys []fair.Key, f func() error) error {
 	release, ok := p.Within(ctx, formTimeout, keys...)
 	if !ok {
@@ -51,7 +51,8 @@ func runIn(ctx context.Context, p *fair.Pool, keys []fair.Key, f func() error) e
 	return f()
 }
 
-// keysOf returns the keys of a request: of its client, and of the workspace of a page; nil: the page is not known yet.
+// keysOf returns the keys by which a request shares a pool: its client's, and the workspace of the page; a nil entry:
+// the page is not known yet.
 func keysOf(r *http.Request, e *entry) []fair.Key {
 	keys := fair.Client(clientaddr.Of(r))
 	if e != nil {
@@ -119,22 +120,22 @@ const (
 	signUpsPerMailbox = 5   // or room of a chat; from all clients, for all pages; further ones get the usual response
 	signUpWindow      = time.Hour
 
-	// sign-ups of webhooks, and of chats that everybody can run, of one host name, for all pages; further ones get the
-	// usual response
+	// sign-ups of webhooks, and of chats on servers that anybody can run, for one host name and all pages; further ones
+	// get the usual response
 	webhooksPerHost = 20
 	webhooksPerPage = 100 // sign-ups of webhooks, chats and phones on one page
 
 	smsPerAddress = 5 // sign-ups by SMS, because each costs money; an IPv6 network of 64 bits has ten times as many
 )
 
-// signUpLimits limits how often clients can have messages sent to targets that may not be their own.
+// signUpLimits limits how often clients can have messages sent to targets that may not belong to them.
 type signUpLimits struct {
 	addresses *limit.Addresses
 	networks  *limit.Limiter
 	total     *limit.Limiter // has one key
 	mailboxes *limit.Limiter // by kernel.MailboxKey
 	hosts     *limit.Limiter // of webhooks
-	pages     *limit.Limiter // with all but e-mail, by id
+	pages     *limit.Limiter // of sign-ups by other channels than e-mail, by the id of the page
 	sms       *limit.Addresses
 
 	log    *slog.Logger
@@ -153,8 +154,8 @@ func newSignUpLimits(total int, log *slog.Logger) *signUpLimits {
 	}
 }
 
-// take decides whether a sign-up from addr is allowed, and counts it. page is the id of the page if
-// it has a limit for the channel, and otherwise "". The address comes first and the total last, so that the
+// take decides whether a sign-up from addr is allowed, and counts it. page is the id of the page if the channel has a
+// limit per page, and otherwise "". The limits of the address are checked first and the total last, so that the
 // rejected sign-ups of one client do not use up the limits of others.
 func (l *signUpLimits) take(addr netip.Addr, channel audience.Channel, page string, now time.Time) limit.Verdict {
 	if channel == audience.ChannelSMS {

@@ -38,8 +38,8 @@ func (s *Site) loadList(ctx context.Context) (*pageList, time.Time, error) {
 	return &pageList{PageList: index, loaded: now, changes: changes}, now.Add(listAge), nil
 }
 
-// serveRoot answers "/": with the home page, with the list of pages, or with the
-// first steps if there is no page that everybody may see.
+// serveRoot answers "/": with the home page, with the list of pages, or with the first steps if there is no public
+// page.
 func (s *Site) serveRoot(w http.ResponseWriter, r *http.Request) {
 	list, err := s.list.Get(r.Context())
 	switch {

@@ -47,7 +47,7 @@ func (s *Site) servePart(w http.ResponseWriter, r *http.Request, req pageRequest
 type partLoader func(ctx context.Context, k key) (page *renderedPage, expires time.Time, err error)
 
 // loadPart returns a page's snapshot, and the contents of a part of it that load loads from the store. The error is
-// kernel.ErrNotFound if the slug belongs to another page now, or the visibility of the page has changed.
+// kernel.ErrNotFound if the slug now belongs to another page, or if the page's visibility has changed.
 func (e *entry) loadPart(
 	ctx context.Context, load func(*snapshot) (statuspage.PageContents, error),
 ) (*snapshot, statuspage.PageContents, error) {
@@ -178,7 +178,7 @@ func (k key) timelinePart() view.TimelinePart {
 	return view.TimelinePart{Before: k.before, Max: store.TimelinePageSize}
 }
 
-// maxBefore is above the number of updates that a timeline can have, including the system's.
+// maxBefore exceeds the number of updates that a timeline can have, including automatic ones.
 const maxBefore = 9_999
 
 // parseBefore returns the value of ?before=, or 0 if there is none. ok is false for a value that cannot exist. A number

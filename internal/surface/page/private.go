@@ -15,20 +15,20 @@ import (
 
 // A private page is served only to clients that prove that they may see it: with an API token of its workspace, in one
 // of the ways that its operators have set (statuspage.PageAccess), or with the key of a subscription in the path, which
-// shows that subscription. Others are asked for the password or to sign in, if the page offers that. If it does not,
-// the page does not exist for them: the index for their requests does not have it, so that they get the response for an
-// unknown page, after the same steps. All paths of a page are behind this one check.
+// shows only that subscription. All others are asked for the password or to sign in, if the page offers one of these.
+// If it offers neither, they get the response for an unknown page, after the same steps. All paths of a page are behind
+// this one check.
 
-// credentials are what a request may prove to see a private page.
+// credentials are what a request presents to see a private page.
 type credentials struct {
-	workspace string             // whose token the client has; "": none
-	limit     *account.PageLimit // of the token; nil: none
-	slug      string             // of the page of the subscription whose key is in the path; "": none
+	workspace string             // of the client's token; "": none
+	limit     *account.PageLimit // of the client's token; nil: none
+	slug      string             // of the page whose subscription has the key in the path; "": none
 }
 
-// credentialsOf checks the token of a request. key is the look-up of the key in its path.
-// A token that is not valid counts as a request for what does not exist, and towards the API's limit
-// of failed authentications. One that is valid counts towards the limit of its calls.
+// credentialsOf checks the token of a request. key is the result of looking up the key in its path. An invalid token
+// counts as a request for what does not exist, and towards the API's limit of failed authentications. A valid one
+// counts towards the rate limit of its calls.
 func (s *Site) credentialsOf(r *http.Request, key keyLookup) (credentials, error) {
 	c := credentials{slug: key.slug}
 	secret, ok := web.Bearer(r)
@@ -71,18 +71,19 @@ type admission int
 
 const (
 	admissionRefused      admission = iota // nothing, not even that the page exists
-	admissionAsked                         // the form that lets visitors in
+	admissionAsked                         // the form that admits visitors
 	admissionSubscription                  // the subscription whose key is in the path
 	admissionPage                          // everything
 )
 
-// errAsk means that the visitor of a private page is to be asked for what proves that they may see it.
-var errAsk = errors.New("the visitor has to be let in first")
+// errAsk means that a visitor has to enter the password of a private page, or sign in.
+var errAsk = errors.New("the visitor has to be admitted first")
 
 // admit returns what a request may see of a private page. Members are recognized only at the address of the
 // installation, where browsers send the cookie of the dashboard.
 func (s *Site) admit(r *http.Request, e *entry, c credentials, ownDomain bool) (admission, error) {
-	// At an unknown host the browser of somebody in the network may act for another site, whose name leads here.
+	// At an unknown host, a browser in an allowed network may be the victim of DNS rebinding: the name of another site
+	// resolves to this server.
 	near := (ownDomain || s.hosts.ServesInstallation(r.Host)) && e.access.Contains(clientaddr.Of(r))
 	if near || c.byToken(e) || s.hasVisit(r, e) || hasKey(r, e) {
 		return admissionPage, nil
@@ -149,8 +150,8 @@ type privateRequest struct {
 	find      func(*index) *entry
 }
 
-// servePrivate answers with a part of a private page, if the request may see it. It returns the error to answer with
-// otherwise, kernel.ErrNotFound for a page that does not exist.
+// servePrivate answers with a part of a private page, if the request may see it. Otherwise it returns the error to
+// answer with: kernel.ErrNotFound for a page that does not exist.
 func (s *Site) servePrivate(w http.ResponseWriter, r *http.Request, wanted privateRequest) error {
 	c, err := s.credentialsOf(r, wanted.key)
 	if err != nil {
@@ -199,8 +200,8 @@ func (s *Site) servePrivate(w http.ResponseWriter, r *http.Request, wanted priva
 	return nil
 }
 
-// privateWriter is a ResponseWriter that keeps caches from storing a response, whatever the
-// document says, and other sites from reading or embedding it.
+// privateWriter is a ResponseWriter that keeps caches from storing a response, regardless of the document's
+// Cache-Control, and other sites from reading or embedding it.
 type privateWriter struct {
 	http.ResponseWriter
 	began bool

@@ -114,7 +114,8 @@ func newProgramDocument(body []byte, contentType, cacheControl string) *web.Docu
 	})
 }
 
-// loadFeed renders a feed or the calendar.
+// loadFeed loads and renders a feed or the calendar. The error is kernel.ErrNotFound if the page or the component does
+// not exist.
 func (s *Site) loadFeed(ctx context.Context, e *entry, component, name string) (*web.Document, error) {
 	contents, err := s.store.LoadNewest(ctx, e.slug, component)
 	if err != nil {
@@ -145,7 +146,7 @@ func (s *Site) loadFeed(ctx context.Context, e *entry, component, name string) (
 	return newProgramDocument(body, contentType, web.CacheRevalidate), nil
 }
 
-// addUpcoming adds the maintenances that are not completed and that the newest ones lack, because there are too many.
+// addUpcoming adds the maintenances that are not completed if the newest store.MaxNewest do not include all of them.
 func (s *Site) addUpcoming(ctx context.Context, contents *statuspage.PageContents) error {
 	if len(contents.Maintenances) < store.MaxNewest {
 		return nil

@@ -70,8 +70,7 @@ func loadRendered[T rendered](ctx context.Context, s *Site, k key, load cache.Lo
 	return getRendered(ctx, s, k, &k.entry.version, load)
 }
 
-// renderedPage is a rendered HTML page, with the model from which it can be
-// rendered again with the line that it is delayed.
+// renderedPage is a rendered HTML page, with the model from which it is rendered again when it is delayed.
 type renderedPage struct {
 	model view.Model
 	doc   *web.Document
@@ -105,7 +104,8 @@ func renderDocument(ctx context.Context, m view.Model, cacheControl string) (*we
 	}), nil
 }
 
-// servePage writes a page, with the line that it is delayed if the store has not reached its database for delayedAfter.
+// servePage writes a page. If the store has not reached its database for delayedAfter, the page says that it is
+// delayed.
 func (s *Site) servePage(w http.ResponseWriter, r *http.Request, k key, page *renderedPage) {
 	if contact, late := s.late(); late {
 		s.serveDelayed(w, r, k, page, contact)
@@ -114,7 +114,7 @@ func (s *Site) servePage(w http.ResponseWriter, r *http.Request, k key, page *re
 	page.doc.ServeHTTP(w, r)
 }
 
-// serveDelayed writes a page with the line that it has not been refreshed since an instant.
+// serveDelayed writes a page that says since when it has not been refreshed.
 func (s *Site) serveDelayed(w http.ResponseWriter, r *http.Request, k key, page *renderedPage, since time.Time) {
 	k.lateSince = since.UnixMilli()
 	doc, err := getRendered(r.Context(), s, k, &unchanging,

@@ -20,8 +20,8 @@ import (
 // and at the own domains of pages all paths. Unknown paths get a 404 in HTML.
 func (s *Site) Handler() http.Handler { return http.HandlerFunc(s.route) }
 
-// route serves all paths except the path of a single page. It parses the path by hand, because status pages are by far
-// the most frequent requests.
+// route serves all paths. It parses the path of a status page by hand, because status pages are by far the most
+// frequent requests.
 func (s *Site) route(w http.ResponseWriter, r *http.Request) {
 	path := r.URL.Path
 	if name, ok := strings.CutPrefix(path, assets.Path); ok && isRead(r) {
@@ -68,7 +68,7 @@ type pageRequest struct {
 	snap    *snapshot // the previous one if the page cannot be loaded
 	variant view.Variant
 	part    string    // the path below the page: "", "history", "incidents/…"
-	key     keyLookup // of a form
+	key     keyLookup // of the key in the path of a form
 	byKey   bool      // the page is private, and shown only because of the key
 }
 
@@ -92,8 +92,8 @@ func (s *Site) routeSlug(w http.ResponseWriter, r *http.Request, slug, part stri
 	s.routePage(w, r, req)
 }
 
-// routeDomain serves a part of the page whose own domain is the request's host, and reports whether there is one. The
-// hosts of the installation itself are never the domain of a page. Below /status/, an unknown host is not looked up.
+// routeDomain serves a part of the page whose domain is the request's host, and reports whether there is one. The hosts
+// of the installation itself are never the domain of a page. Below /status/, an unknown host is not looked up.
 func (s *Site) routeDomain(w http.ResponseWriter, r *http.Request, isStatus bool) bool {
 	host, part := statuspage.HostName(r.Host), strings.TrimPrefix(r.URL.Path, "/")
 	if host == "" || s.store.Hosts().Contains(host) || isStatus && s.index.Last().findHost(host) == nil {
@@ -138,7 +138,7 @@ func newPageRequest(r *http.Request, e *entry, snap *snapshot, part string) page
 	return req
 }
 
-// languageFor returns the language of a response, which is an offered one, and whether the URL names it.
+// languageFor returns the language of a response, which is always an offered one, and whether the URL names it.
 func languageFor(r *http.Request, offered *i18n.Languages, fallback string) (l *i18n.Language, chosen bool) {
 	if r.URL.RawQuery != "" {
 		if l := offered.Find(r.URL.Query().Get(view.LanguageParam)); l != nil {
@@ -152,7 +152,7 @@ func languageFor(r *http.Request, offered *i18n.Languages, fallback string) (l *
 	return offered.Choose("", accept, fallback), false
 }
 
-// presentation returns how a page is shown, with what only the site knows.
+// presentation returns the presentation of a page, with the channels that the installation supports.
 func (s *Site) presentation(page statuspage.Page, v view.Variant) view.Presentation {
 	at := view.Present(page, v)
 	at.Public, at.Mail, at.Webhooks = page.URL(s.base), s.mail, page.WebhookSignUps

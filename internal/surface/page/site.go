@@ -39,14 +39,14 @@ type Config struct {
 	BaseURL string           // URL of the service; "": http://localhost:8080
 	Hosts   statuspage.Hosts // of the installation
 	Mail    bool             // mail can be sent, so people may subscribe by e-mail
-	// sign-ups by e-mail that are accepted per hour, for all clients together; 0: any number
+	// sign-ups that are accepted per hour, by all channels and for all clients together; 0: any number
 	SignUps         int
 	PageIndex       bool          // "/" lists the public pages, if there are several
 	SecurityContact string        // URI for /.well-known/security.txt; "": there is none
 	Limits          *limit.Tokens // of requests with tokens, shared with the API; nil: none
 	// returns the secret of the dashboard's session, "" if there is none; nil: members are not recognized
 	SessionSecret func(*http.Request) string
-	// SessionCounts reports whether the dashboard accepts a session with the request.
+	// SessionCounts reports whether the dashboard accepts the session in the request.
 	SessionCounts func(*http.Request, account.SignedIn) (bool, error)
 	Streams       int // event streams that may be open at a time; 0: stream.DefaultMaxSubscribers
 }
@@ -184,7 +184,7 @@ func (s *Site) late() (since time.Time, late bool) {
 
 func isNotFound(err error) bool { return errors.Is(err, kernel.ErrNotFound) }
 
-// logError logs what failed for a page; e is nil if it belongs to no page. It does not log kernel.ErrNotFound.
+// logError logs a failure of a page; e is nil if it belongs to no page. It does not log kernel.ErrNotFound.
 func (s *Site) logError(what string, e *entry, err error) {
 	if isNotFound(err) {
 		return

@@ -15,7 +15,7 @@ import (
 	"github.com/allswell/allswell/internal/surface/page/view"
 )
 
-// snapshot is a page at one moment: what was loaded, and what its documents are made of.
+// snapshot is a page at one moment: what was loaded, and what its documents are rendered from.
 type snapshot struct {
 	model func(view.Variant) view.Model // of the status page
 
@@ -24,7 +24,7 @@ type snapshot struct {
 	sum      statuspage.Summary
 	page     statuspage.Page
 	severity kernel.Status // see statuspage.Summary
-	first    time.Time     // when its history begins
+	first    time.Time     // when the page's history begins
 	badges   badge.Set
 	picture  picture.Picture
 }
@@ -141,8 +141,8 @@ const (
 // before it is acknowledged, so that this replica shows the change even if the database becomes unavailable. If a page
 // is not loaded within refreshWait, the change is acknowledged anyway.
 //
-// However many changes of one page wait, it is loaded at most twice for them: by the load that began before they were
-// committed, and by the next one.
+// No matter how many changes of one page wait, it is loaded at most twice for them: by the load that began before they
+// were committed, and by the next one.
 func (s *Site) refresh(ctx context.Context, pageIDs []string) {
 	idx := s.index.Last()
 	if idx == nil {

@@ -199,7 +199,7 @@ func withQuery(to, parameter string) string {
 	return to + "?" + parameter
 }
 
-// limitedPage returns the page whose limit a sign-up by a channel counts towards; "": none.
+// limitedPage returns the id of the page towards whose limit a sign-up counts; "": the channel has no limit per page.
 func limitedPage(req pageRequest, channel audience.Channel) string {
 	if channel != audience.ChannelEmail {
 		return req.snap.page.ID
@@ -244,7 +244,7 @@ func (s *Site) rejectSignUp(w http.ResponseWriter, r *http.Request, req pageRequ
 		s.message(req, "subscribe.too_many.heading", req.variant.Language.T("subscribe.too_many.text", "n", minutes)))
 }
 
-// rejectSMS answers 429: no more visitors can sign up by SMS on this UTC day.
+// rejectSMS answers 429: no more sign-ups by SMS are accepted on this UTC day.
 func (s *Site) rejectSMS(w http.ResponseWriter, r *http.Request, req pageRequest) {
 	const day = 24 * time.Hour
 	left := day - s.now().UTC().Sub(s.now().UTC().Truncate(day))
@@ -312,7 +312,8 @@ func (req pageRequest) choices() []statuspage.Block {
 	return req.snap.sum.Blocks
 }
 
-// failForm answers with the error of the store, and logs it. The URL, which may contain a key, is not logged.
+// failForm answers with the error of the store, and logs it unless it is expected. The URL, which may contain a key, is
+// not logged.
 func (s *Site) failForm(w http.ResponseWriter, r *http.Request, req pageRequest, what string, err error) {
 	if !errors.Is(err, context.Canceled) && !errors.Is(err, kernel.ErrBusy) &&
 		!errors.Is(err, kernel.ErrUnknownOutcome) {

@@ -114,7 +114,7 @@ func (s *Site) serveSubscription(w http.ResponseWriter, r *http.Request, req pag
 // click, shows its secret again.
 const secretShown = 10 * time.Minute
 
-// newSecret returns the secret of a visitor's webhook that was just confirmed, and otherwise "". The links in later
+// newSecret returns the secret of a visitor's webhook that has just been confirmed, and otherwise "". Links in later
 // messages do not reveal it to people who read these messages.
 func (s *Site) newSecret(sub audience.Subscriber) string {
 	if sub.AddedByOperator || sub.ConfirmedAt.IsZero() || s.now().Sub(sub.ConfirmedAt).Abs() > secretShown {
@@ -129,7 +129,7 @@ type change struct {
 	components          []string
 }
 
-// confirm confirms a subscription, with a code if its channel needs one and it is given.
+// confirm confirms a subscription: with the code, or with the key alone if code is "".
 func (s *Site) confirm(ctx context.Context, slug, key, code string) (audience.Subscriber, error) {
 	if code == "" {
 		return s.store.ConfirmSubscription(ctx, slug, key)
@@ -209,7 +209,7 @@ func (s *Site) saveSubscription(r *http.Request, slug, key string, ch change) (a
 	return s.store.ChangeSubscription(r.Context(), slug, key, ch.components)
 }
 
-// showSubscription answers with a subscription, and what was done with it.
+// showSubscription answers with a subscription, and with what the visitor has just done.
 func (s *Site) showSubscription(
 	w http.ResponseWriter, r *http.Request, req pageRequest, sub audience.Subscriber, done view.SubscriptionChange,
 ) {

@@ -45,8 +45,8 @@ func (s *Site) routeWellKnown(w http.ResponseWriter, r *http.Request, path strin
 	return true
 }
 
-// securityText returns the document of RFC 9116. It expires after half a year to a year, at the
-// beginning of a month, so that it rarely changes.
+// securityText returns the document of RFC 9116. Its expiry date is at the beginning of a month, eleven to twelve
+// months ahead, so that the document rarely changes.
 func securityText(contact string, now time.Time) *web.Document {
 	expires := time.Date(now.Year(), now.Month()+12, 1, 0, 0, 0, 0, time.UTC)
 	return newTextDocument(fmt.Sprintf("Contact: %s\nExpires: %s\n", contact, expires.Format(time.RFC3339)))

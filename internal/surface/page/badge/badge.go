@@ -87,7 +87,7 @@ type Options struct {
 	Label     string // "": the name of the page or the component
 	Theme     string // ThemeLight, ThemeDark, or "" for the reader's preference
 	Uptime    bool   // the uptime instead of the status
-	Incidents bool   // active incidents instead of the status, if their impact is worse
+	Incidents bool   // the number of active incidents instead of the status, if one of them is worse than the status
 }
 
 // ParseOptions parses the query of a URL. It ignores unknown values.

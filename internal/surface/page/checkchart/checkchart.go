@@ -1,5 +1,5 @@
-// Package checkchart draws the response times of a target, and the failures of its checks, as shapes of SVG. Surfaces
-// put them into their templates, with words of their own.
+// Package checkchart draws the response times of a target, and the failures of its checks, as SVG shapes. Surfaces
+// embed them in their templates, with their own texts.
 package checkchart
 
 import (
@@ -19,7 +19,7 @@ const (
 	FailureHeight = 24  // of the failures
 )
 
-// Chart is a drawing of periods. Lines are attributes d of paths; they have gaps where no result is known.
+// Chart is a drawing of periods. Its lines are d attributes of SVG paths; they have gaps where no result is known.
 type Chart struct {
 	From, To time.Time
 	Step     time.Duration
@@ -83,7 +83,8 @@ func backwards(run []*checkstats.Period) []*checkstats.Period {
 	return out
 }
 
-// line returns the coordinates of points. Each is a step wide, so that a single one is seen, too.
+// line returns the coordinates of a line through the points. Each point is a step wide, so that a single one is
+// visible.
 func (c *Chart) line(run []*checkstats.Period, value func(*checkstats.Summary) time.Duration) string {
 	var b strings.Builder
 	forwards := len(run) < 2 || run[0].StartsAt.Before(run[1].StartsAt)
@@ -104,7 +105,7 @@ func (c *Chart) line(run []*checkstats.Period, value func(*checkstats.Summary) t
 	return b.String()
 }
 
-// x returns where a time is, within the drawing.
+// x returns the horizontal position of a time, limited to the drawing.
 func (c *Chart) x(t time.Time) float64 {
 	return min(max(float64(t.Sub(c.From))/float64(c.To.Sub(c.From)), 0), 1) * Width
 }
@@ -113,7 +114,7 @@ func (c *Chart) y(d time.Duration) float64 {
 	return (1 - min(float64(d)/float64(c.Top), 1)) * Height
 }
 
-// drawFailures fills Failures and Unknown. A failure is at least a quarter of the drawing high, so that it is seen.
+// drawFailures fills Failures and Unknown. A failure is at least a quarter of the drawing high, so that it is visible.
 func (c *Chart) drawFailures() {
 	for i := range c.Periods {
 		p := &c.Periods[i]
@@ -130,7 +131,7 @@ func (c *Chart) drawFailures() {
 	}
 }
 
-// Shade fills Gaps with the parts of gaps, in which nothing could be checked, that are in the drawing.
+// Shade sets Gaps to the listening gaps, during which nothing could be checked, as far as they overlap the drawing.
 func (c *Chart) Shade(gaps []schedule.ListeningGap) {
 	for _, gap := range gaps {
 		if gap.To.After(c.From) && gap.From.Before(c.To) {
@@ -140,7 +141,7 @@ func (c *Chart) Shade(gaps []schedule.ListeningGap) {
 	}
 }
 
-// niceAbove returns the smallest duration of 1, 2 or 5 times a power of ten microseconds that is not below d.
+// niceAbove returns the smallest of 1, 2 or 5 times a power of ten microseconds that is at least d.
 func niceAbove(d time.Duration) time.Duration {
 	for unit := time.Microsecond; ; unit *= 10 {
 		for _, n := range []time.Duration{1, 2, 5} {
@@ -154,7 +155,7 @@ func niceAbove(d time.Duration) time.Duration {
 // Half returns the time in the middle of the scale.
 func (c *Chart) Half() time.Duration { return c.Top / 2 }
 
-// Mid returns where the middle of the scale is.
+// Mid returns the vertical position of Half.
 func (*Chart) Mid() int { return Height / 2 }
 
 // Newest returns the periods, the newest first.

@@ -25,7 +25,7 @@ const (
 // budget is the number of bytes of JSON that may still be written.
 type budget int
 
-// take deducts the size of a value in JSON. If the budget is too small, it returns false and deducts nothing.
+// take deducts the size of a value in JSON. If fewer bytes are left, it returns false and deducts nothing.
 func (r *budget) take(v any) bool {
 	body, err := json.Marshal(v)
 	if err != nil || len(body) > int(*r) {

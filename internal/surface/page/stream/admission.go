@@ -6,14 +6,14 @@ import (
 	"github.com/allswell/allswell/internal/shared/fair"
 )
 
-// share is the part of all streams that no key has for sure: one that has more gives places to others when all are
-// taken.
+// share divides the maximum number of streams. A key that has more than one share can lose streams to other keys when
+// all places are taken.
 const share = 16
 
 // admission counts the streams of a broadcaster by their keys, such as the viewer and the workspace. Any key may have
-// all streams up to its own maximum. When all are taken, a key that has more than a sixteenth of them loses one for
-// each new stream of a key of the same kind that has less than half as many. So nobody's streams keep the others out,
-// and a page that everybody looks at needs no reserve.
+// all streams up to its own maximum. When all places are taken, a key that has more than a sixteenth of them loses one
+// for each new stream of a key of the same kind that has less than half as many. So no key's streams keep the others
+// out, and a popular page needs no reserve.
 type admission struct {
 	max   int
 	open  int
@@ -30,8 +30,8 @@ func bare(k fair.Key) fair.Key {
 	return k
 }
 
-// add counts a stream and returns 200, or the HTTP status of its rejection. If all places are taken, it asks evict to
-// end a stream of a key, which reports whether there was one.
+// add counts a stream and returns 200, or the HTTP status of its rejection. If all places are taken, it calls evict,
+// which ends a stream of a key and reports whether there was one.
 func (a *admission) add(keys []fair.Key, evict func(fair.Key) bool) (status int) {
 	for _, k := range keys {
 		if k.Max > 0 && a.count[bare(k)] >= k.Max {
@@ -51,7 +51,8 @@ func (a *admission) add(keys []fair.Key, evict func(fair.Key) bool) (status int)
 	return http.StatusOK
 }
 
-// makeRoom ends a stream of the key that has the most, if one of the keys has less than half as many.
+// makeRoom ends a stream of the key that has the most streams, if a key of the same kind in keys has less than half as
+// many. It reports whether it did.
 func (a *admission) makeRoom(keys []fair.Key, evict func(fair.Key) bool) bool {
 	var heaviest fair.Key
 	most := 0

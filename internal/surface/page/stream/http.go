@@ -9,17 +9,17 @@ import (
 	"github.com/allswell/allswell/internal/shared/fair"
 )
 
-// retryAfter is when a refused client may ask again, in seconds.
+// retryAfter is the Retry-After header of rejections, in seconds.
 const retryAfter = "60"
 
 // Serve answers with the stream of a topic: a "change" event with the tag of each new state, and "alive" events at the
 // beginning and while there are no changes. A client can send the tag of its state as Last-Event-ID or ?have=. If it
 // differs from the present tag, the first event is a change event.
 //
-// The keys are what share the streams, such as the client's address and the workspace. If the topic has no tag, Serve
-// returns the error of its state and writes nothing. It answers all other requests itself, with 429 if there are too
-// many streams of a key, or 503 if there are too many in all, before it asks for the state. Over HTTP/2 it returns when
-// the stream ends, otherwise immediately.
+// Streams are shared fairly by their keys, such as the client's address and the workspace. If the topic has no tag,
+// Serve returns the error of its state and writes nothing. It answers all other requests itself: with 429 if there are
+// too many streams of a key, or 503 if there are too many in total, in both cases before it asks for the state. Over
+// HTTP/2 it returns when the stream ends, otherwise immediately.
 func (b *Broadcaster) Serve(w http.ResponseWriter, r *http.Request, t *Topic, keys ...fair.Key) error {
 	sub := &subscriber{keys: keys, ends: time.Now().Add(lifetime*3/4 + rand.N(lifetime/2))}
 	if r.Method != http.MethodHead {

@@ -1,6 +1,6 @@
 package view
 
-// AccessForm is the form that lets visitors of a private page in.
+// AccessForm is the form that admits visitors to a private page.
 type AccessForm struct {
 	At          Presentation
 	Password    bool   // visitors can enter a password
@@ -10,10 +10,10 @@ type AccessForm struct {
 	WaitMinutes int    // until the next attempt, after too many wrong passwords; 0: no need to wait
 }
 
-// Action returns the URL that the form is sent to.
+// Action returns the URL to which the form is sent.
 func (f AccessForm) Action() string { return f.At.link("/access") }
 
-// Refused reports whether the form was sent and did not let the visitor in.
+// Refused reports whether the form was sent and the visitor was not admitted.
 func (f AccessForm) Refused() bool { return f.Wrong || f.WaitMinutes > 0 }
 
 // Access returns the page that asks visitors of a private page for the password, or to sign in. It shows nothing of the

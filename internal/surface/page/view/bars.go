@@ -26,7 +26,7 @@ type barsView struct {
 	Rows  []barRow // newest first
 }
 
-// spanView is the uptime of a span of days. Over names the days of it for which there is data.
+// spanView is the uptime of a span of days. Over names the days of the span for which there is data.
 type spanView struct {
 	Days              int
 	Ago, Uptime, Over string

@@ -98,7 +98,8 @@ func Component(
 	return Model{layout, "component", b}
 }
 
-// viewFigures returns the uptimes of figureDays. The last one is of all days with data if there are fewer.
+// viewFigures returns the uptimes of figureDays. The first figure that covers more days than there is data for has a
+// label that says so, and is the last one.
 func viewFigures(l *i18n.Language, history statuspage.History) (figures []figure) {
 	known := len(history.WithData())
 	for _, days := range figureDays {

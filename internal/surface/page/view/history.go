@@ -29,7 +29,7 @@ type dayView struct {
 	MoreURL string
 	Active  int  // number of active incidents that began on the day; shown above
 	Ongoing bool // an incident of an earlier day was active
-	Earlier bool // this is no day: its entries began before the month of the history
+	Earlier bool // not a day: its entries began before the month of the history
 }
 
 // dayEntryView is an incident or a completed maintenance; the other field is nil.
@@ -155,8 +155,8 @@ type Month struct {
 	Contents statuspage.PageContents
 }
 
-// History returns the incidents and maintenances of one month: every day of it from the page's first day to today, and
-// everything that began earlier and went on in it.
+// History returns the incidents and maintenances of one month: each day from the page's first day to today, and
+// everything that began earlier and continued in the month.
 func History(l Layout, m Month) Model {
 	at := l.At
 	from, to := m.Start, statuspage.AddDays(nextMonth(m.Start, 1), -1)
@@ -198,7 +198,7 @@ func History(l Layout, m Month) Model {
 	return Model{l, "history", b}
 }
 
-// beganBefore returns the incidents and maintenances that began before an instant, as of a day.
+// beganBefore returns the incidents and the completed maintenances that began before an instant, as one Day.
 func beganBefore(contents statuspage.PageContents, start time.Time) (d statuspage.Day) {
 	for _, inc := range contents.Incidents {
 		if inc.CreatedAt.Before(start) {
@@ -213,7 +213,7 @@ func beganBefore(contents statuspage.PageContents, start time.Time) (d statuspag
 	return d
 }
 
-// viewEarlier returns the entries that began before a month and went on in it.
+// viewEarlier returns the entries that began before a month and continued in it.
 func viewEarlier(at Presentation, earlier statuspage.Day, month string, limits detail) dayView {
 	entries := len(earlier.Incidents) + len(earlier.Maintenances)
 	v := viewDays(at, []statuspage.Day{earlier}, entries, limits)[0]

@@ -23,7 +23,8 @@ type incidentBody struct {
 // pushView is what a browser needs to subscribe to the end of an incident.
 type pushView struct{ Worker, Action, IncidentID, Script string }
 
-// newPushView returns what a browser needs for an incident of whose end subscribers are notified, or nil.
+// newPushView returns what a browser needs to subscribe to the end of an incident; nil: the incident is over, or its
+// subscribers are not notified, or the page does not offer it.
 func newPushView(at Presentation, inc statuspage.Incident) *pushView {
 	if !at.Push || inc.Resolved || !inc.Notified {
 		return nil
@@ -53,7 +54,7 @@ type incidentView struct {
 
 	Postmortem *postmortemView // on the page of the incident; nil: none is published
 	MergedInto string          // URL of the incident that goes on; "": none
-	Recorded   moment          // when an incident was recorded that began earlier; zero: when it began
+	Recorded   moment          // when the incident was recorded, if it began earlier; zero: when it began
 }
 
 // Older returns the number of updates before the newest one.

@@ -10,7 +10,7 @@ import (
 	"github.com/allswell/allswell/internal/surface/page/feed"
 )
 
-// Presentation is how a page is shown: its URLs, its language and its time zone. It makes all links of a page.
+// Presentation determines how a page is shown: its URLs, its language and its time zone. It makes all links of a page.
 type Presentation struct {
 	Public string // absolute URL of the page, for canonical and alternate links; "": root
 	Mail   bool   // subscribing by mail is offered
@@ -60,10 +60,11 @@ func PresentRoot(v Variant) Presentation {
 // LanguageParam is the query parameter that names a language.
 const LanguageParam = "lang"
 
-// link returns the URL of a path of the page; "/" is the page itself. All are below the scope of the page as an app.
+// link returns the URL of a path of the page; "/" is the page itself. All URLs are within Scope.
 func (at Presentation) link(path string) string { return at.withLanguage(at.base + path) }
 
-// Scope returns the path that only URLs of the page begin with: with its slash, /status/acme/ is not of /status/acme-2.
+// Scope returns the path with which all URLs of the page begin. Its trailing slash keeps /status/acme-2 outside
+// /status/acme/.
 func (at Presentation) Scope() string { return at.base + "/" }
 
 // canonical returns the canonical URL of a path, absolute if Public is.
@@ -77,7 +78,7 @@ func (at Presentation) inLanguage(path string, l *i18n.Language) string {
 	return at.link(path)
 }
 
-// alternate returns the absolute URL of a path in a language; nil: in the language that the visitor's browser prefers.
+// alternate returns the absolute URL of a path in a language; nil: the language that the visitor's browser prefers.
 func (at Presentation) alternate(path string, l *i18n.Language) string {
 	at.lang, at.chosen = l, l != nil
 	return at.canonical(path)

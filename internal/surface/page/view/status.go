@@ -222,8 +222,8 @@ func ongoingEvents(at Presentation, sum statuspage.Summary) map[string][]ongoing
 	return ongoing
 }
 
-// overallText returns the sentence about all components on a page that leads with an incident.
-// It is "" if there are no components.
+// overallText returns the sentence about all components of a page that leads with an incident; "": there are no
+// components.
 func overallText(l *i18n.Language, sum statuspage.Summary) string {
 	switch {
 	case len(sum.Blocks) == 0:

@@ -74,8 +74,8 @@ type codeBody struct {
 	Hours   int    // that a code is valid
 }
 
-// EnterCode returns the page that asks for the code that was sent to the target of a sign-up. wrong is one that was not
-// accepted; "": none.
+// EnterCode returns the page that asks for the code that was sent to the target of a sign-up. wrong is a code that was
+// not accepted; "": none.
 func EnterCode(l Layout, n audience.NewSubscriber, wrong string) Model {
 	l.setTitle(l.At.lang.T("subscribe.code.heading"))
 	name := n.Channel.Name()
@@ -212,7 +212,7 @@ func Subscription(l Layout, blocks []statuspage.Block, sub audience.Subscriber, 
 	return subscription(l, subscriptionOf(l, blocks, sub, done))
 }
 
-// InvalidChange returns the page of a subscription after a change of its components that was not valid.
+// InvalidChange returns the page of a subscription after an invalid change of its components.
 func InvalidChange(l Layout, blocks []statuspage.Block, sub audience.Subscriber, components []string) Model {
 	b := subscriptionOf(l, blocks, sub, SubscriptionChange{})
 	b.Choice.Chosen = components

@@ -30,8 +30,8 @@ func templatesByLanguage() map[*i18n.Language]func() *template.Template {
 	return all
 }
 
-// functions returns the functions of the templates of a language. "t" and "HTML"
-// are its methods T and HTML. Moments are shown in the page's time zone.
+// functions returns the functions of the templates of a language. "t" and "HTML" are the methods T and HTML of the
+// language. Moments are shown in the page's time zone.
 func functions(l *i18n.Language) template.FuncMap {
 	return template.FuncMap{
 		"t": l.T, "HTML": l.HTML, "tone": tone, "tones": kernel.Tones,

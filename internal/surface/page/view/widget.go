@@ -20,7 +20,7 @@ type widget struct {
 	Lang, Dir string
 	URL, Page string
 	Headline  string
-	Incident  *statuspage.Incident // that the page leads with; nil: none
+	Incident  *statuspage.Incident // the incident that the page leads with; nil: none
 	Icon      template.HTML
 	Sign      string // data of an SVG path
 	Style     template.CSS
@@ -49,7 +49,8 @@ func Widget(at Presentation, sum statuspage.Summary, delayed bool) (html []byte,
 	return out.Bytes(), style, err
 }
 
-// widgetStyle is the style sheet of a widget. Its verbs are the colours of the tone, on light and on dark pages.
+// widgetStyle is the format of a widget's style sheet. Its verbs are the colours of the tone on light and on dark
+// pages.
 const widgetStyle = `:root{color-scheme:light ` +
 	`dark;--tone:%s;--card:#fff;--line:#e1e5ea;--text:#14181d;--muted:#57606b}` +
 	`@media(prefers-color-scheme:dark){:root{--tone:%s;--card:#171c23;--line:#2a323c;--text:#e9ecef;--muted:#a3adb8}}` +
