@@ -27,7 +27,7 @@ const (
 	alertWait    = 5 * time.Minute
 )
 
-// alertSink is a webhook that counts what channels are notified of.
+// alertSink is a webhook that counts the notifications of channels.
 type alertSink struct {
 	base string // URL, to which the name of a channel is added
 
@@ -80,7 +80,7 @@ func (s *alertSink) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// await waits until channels were notified of so many alerts.
+// await waits until each of the counters in what, such as "/a opened", has reached count.
 func (s *alertSink) await(count int, what ...string) error {
 	for deadline := time.Now().Add(alertWait); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
 		s.mu.Lock()
@@ -98,8 +98,8 @@ func (s *alertSink) await(count int, what ...string) error {
 	return fmt.Errorf("%d alerts were not notified within %s: %v", count, alertWait, s.notified)
 }
 
-// addAlertRules lets one rule notify two channels immediately, and another one a third channel after a delay, and then
-// the second one.
+// addAlertRules creates two rules: one notifies two channels immediately, and the other notifies a third channel after
+// a delay, and then escalates to the second channel.
 func addAlertRules(ctx context.Context, path, sink string) error {
 	db, err := sql.Open("sqlite", "file:"+path+"?_busy_timeout=10000")
 	if err != nil {
@@ -143,7 +143,7 @@ func addAlertRules(ctx context.Context, path, sink string) error {
 	return errors.Join(err, bad)
 }
 
-// alerts measures a storm of alerts, and 100,000 alerts, which three channels are notified of, one of them twice.
+// alerts measures a storm of alerts, and 100,000 alerts with three channels, one of which is notified twice.
 func (b *bench) alerts() ([]result, error) {
 	path, tokens, err := b.filled(storetest.Fill{
 		Count: rounds*stormCount + alertCount, Interval: 24 * time.Hour, Now: time.Now(),
@@ -175,7 +175,7 @@ func (b *bench) alerts() ([]result, error) {
 func (p *process) signal(kind string, tokens []string) error {
 	client := http.Client{Timeout: 30 * time.Second, Transport: &http.Transport{MaxIdleConnsPerHost: 256}}
 	defer client.CloseIdleConnections()
-	return atOnce(256, len(tokens), func(i int) error {
+	return concurrently(256, len(tokens), func(i int) error {
 		res, err := client.Post(p.base+"/api/v1/heartbeat/"+tokens[i]+kind, "", nil)
 		if err != nil {
 			return err
@@ -188,8 +188,8 @@ func (p *process) signal(kind string, tokens []string) error {
 	})
 }
 
-// storms measures from the first of many failures until one message reports all, and from the first of their pings
-// until one message reports those.
+// storms measures the time from the first of many failures until one message reports all of them, and from the first of
+// their pings until one message reports all recoveries.
 func (p *process) storms(sink *alertSink, tokens []string) ([]result, error) {
 	var down, up []float64
 	for round := range rounds {
@@ -254,7 +254,7 @@ func (p *process) manyAlerts(sink *alertSink, tokens []string) ([]result, error)
 		}
 	}
 	took := time.Since(began)
-	// Alerts of the storms may have been over before the delay of their rule.
+	// The alerts of the storms may have ended before the delay of their rule.
 	if err := sink.await(alertCount, "/c opened", "/b escalated"); err != nil {
 		return nil, err
 	}

@@ -18,7 +18,8 @@ type recordedResponse struct {
 	Body   []byte
 }
 
-// withFewFields returns the response with three header fields: two if it is not compressed.
+// withFewFields returns the response with only the header fields Content-Type, Content-Encoding and Etag, as far as it
+// has them.
 func (r recordedResponse) withFewFields() recordedResponse {
 	header := make(http.Header)
 	for _, name := range []string{"Content-Type", "Content-Encoding", "Etag"} {
@@ -30,7 +31,7 @@ func (r recordedResponse) withFewFields() recordedResponse {
 	return r
 }
 
-// record requests a URL, with a header field "Name: value" unless it is "".
+// record requests a URL, with the header field "Name: value"; "": without.
 func record(method, url, field string) (recordedResponse, error) {
 	req, err := http.NewRequest(method, url, nil)
 	if err != nil {
@@ -72,8 +73,8 @@ func (b *bench) bare(responses ...recordedResponse) (*process, error) {
 	return b.launch(exec.CommandContext(b.ctx, self, "bare", "127.0.0.1:"+port, file), port, "/readyz")
 }
 
-// serveBare runs in the process that bare starts. It is net/http and nothing else, with the timeouts of Allswell: a
-// server on the internet needs some.
+// serveBare runs in the process that bare starts. It is a plain net/http server with the timeouts of Allswell, because
+// a server on the internet needs some.
 func serveBare(addr, file string) error {
 	text, err := os.ReadFile(file)
 	if err != nil {

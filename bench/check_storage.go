@@ -36,8 +36,8 @@ const (
 	storageDatabaseVariable = "ALLSWELL_BENCH_DATABASE" // an empty database at postgres://…, instead of SQLite
 )
 
-// checkStorage measures the disk space of check results and their statistics. The store records, sums up and deletes
-// them as it always does, but its clock jumps to the next minute whenever the work of one is done.
+// checkStorage measures the disk space of check results and their statistics. The store records, aggregates and deletes
+// them as usual, but its clock jumps to the next minute as soon as the work of one minute is done.
 func (b *bench) checkStorage() ([]result, error) {
 	days, err := strconv.Atoi(cmp.Or(os.Getenv(storageDaysVariable), fmt.Sprint(storageDays)))
 	if err != nil {
@@ -100,7 +100,7 @@ func (f *storageFill) createMonitors(ctx context.Context) error {
 	return err
 }
 
-// passHour moves the clock by an hour. It records the results of that hour, and sums up what is due.
+// passHour advances the clock by an hour. It records the results of that hour, and aggregates what is due.
 func (f *storageFill) passHour(ctx context.Context, prune bool) error {
 	hour := f.now
 	var batch []monitor.CheckResult

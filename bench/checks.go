@@ -82,15 +82,16 @@ func (b *bench) withTargets(measure func(*process, *targetServer) ([]result, err
 
 // addChecks creates HTTP checks, the same number for each address of the target.
 func (p *process) addChecks(count int, interval time.Duration, target *targetServer) error {
-	return atOnce(32, count, func(i int) error {
+	return concurrently(32, count, func(i int) error {
 		_, err := p.addCheck(fmt.Sprint("check ", i), "http://"+target.addresses[i%len(target.addresses)]+"/", interval,
 			5*time.Second)
 		return err
 	})
 }
 
-// atOnce calls f with all numbers below count from several goroutines, and returns the joined errors.
-func atOnce(goroutines, count int, f func(int) error) error {
+// concurrently calls f with all numbers below count, from several goroutines, and returns the joined errors. A
+// goroutine stops after its first error.
+func concurrently(goroutines, count int, f func(int) error) error {
 	var running sync.WaitGroup
 	failed := make([]error, goroutines)
 	for g := range goroutines {
@@ -159,8 +160,8 @@ func (p *process) checkCounts() (c checkCounts, err error) {
 	return c, lines.Err()
 }
 
-// lateness returns by how many seconds the given share of the checks since before began late at most, rounded up to the
-// bound of a bucket.
+// lateness returns the lateness in seconds, rounded up to the bound of a bucket, that the given share of the checks
+// since before did not exceed.
 func (c checkCounts) lateness(before checkCounts, share float64) float64 {
 	least := math.Inf(1)
 	for bound, count := range c.late {
@@ -311,14 +312,14 @@ func (b *bench) checkMemory() ([]result, error) {
 	})
 }
 
-// detection measures how long it takes from the failure of a target until its monitor is down, with an interval of 10 s
-// and a timeout of 2 s: for targets that refuse connections, and for targets that do not answer. Each target fails at
-// another time within the interval.
+// detection measures the time from the failure of a target until its monitor is down, with an interval of 10 s and a
+// timeout of 2 s: for targets that refuse connections, and for targets that do not answer. The targets fail at
+// different times within the interval.
 func (b *bench) detection() ([]result, error) {
 	return b.withTargets(func(p *process, _ *targetServer) (out []result, err error) {
 		for _, hangs := range []bool{false, true} {
 			times := make([]float64, 10)
-			err := atOnce(len(times), len(times), func(i int) (err error) {
+			err := concurrently(len(times), len(times), func(i int) (err error) {
 				times[i], err = p.detect(i, hangs)
 				return err
 			})
@@ -364,7 +365,7 @@ func (p *process) detect(i int, hangs bool) (float64, error) {
 	return at.Sub(began).Seconds(), err
 }
 
-// await waits for at most a minute until a monitor has a state, and returns when it first saw that state.
+// await waits at most a minute until a monitor has a state, and returns when it first saw the state.
 func (p *process) await(id, state string) (time.Time, error) {
 	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
 		var got struct{ Data struct{ State string } }

@@ -163,7 +163,7 @@ func openPage(address string, visitor int) (net.Conn, *bufio.Reader, error) {
 	return conn, text, conn.SetDeadline(time.Time{})
 }
 
-// listen records each change until the connection ends.
+// listen reports each change, and at the end of the connection its error.
 func (c *streams) listen(text *bufio.Reader) {
 	for {
 		line, err := text.ReadSlice('\n')

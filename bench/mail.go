@@ -189,7 +189,7 @@ func (b *bench) updates(path string, api caller, none, many string) (without, wi
 	return seconds(nones), seconds(manys), rows, nil
 }
 
-// written waits until every event has its deliveries, at most two minutes.
+// written waits until the deliveries of every event have been written, at most two minutes.
 func (b *bench) written(path string) error {
 	db, err := sql.Open("sqlite", "file:"+path+"?_busy_timeout=10000&_query_only=1")
 	if err != nil {

@@ -18,7 +18,7 @@ import (
 	"time"
 )
 
-// rounds is how often each pair is measured. The results are medians.
+// rounds is the number of repetitions of each measurement. The results are medians.
 const rounds = 3
 
 // span is the duration of one measurement.

@@ -47,7 +47,7 @@ func (n *neighbour) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	n.visited[r.URL.Path] = now
 }
 
-// neighbours measures how a workspace is affected by another one whose targets and channels accept connections but
+// neighbours measures how much a workspace is affected by another one whose targets and channels accept connections but
 // never answer.
 func (b *bench) neighbours() ([]result, error) {
 	path := filepath.Join(b.dir, "neighbours.db")
@@ -60,7 +60,7 @@ func (b *bench) neighbours() ([]result, error) {
 		return nil, err
 	}
 	defer p.stop()
-	silent, err := net.Listen("tcp", "127.0.0.1:0") // the kernel accepts connections, and nobody answers
+	silent, err := net.Listen("tcp", "127.0.0.1:0") // the kernel accepts connections, and nothing answers
 	if err != nil {
 		return nil, err
 	}
@@ -116,7 +116,7 @@ func (b *bench) secondToken(path string) (string, error) {
 // addMonitors creates checks, webhook channels, and heartbeat monitors whose alerts go to all of the channels. It
 // returns the ping tokens of the heartbeat monitors.
 func (p *process) addMonitors(url string, checks int, interval time.Duration, channels int) (jobs []string, err error) {
-	if err := atOnce(32, checks, func(i int) error {
+	if err := concurrently(32, checks, func(i int) error {
 		_, err := p.addCheck(fmt.Sprint("check ", i), fmt.Sprint(url, "/", i), interval, 9*time.Second)
 		return err
 	}); err != nil {
@@ -148,8 +148,8 @@ func (p *process) addMonitors(url string, checks int, interval time.Duration, ch
 	return jobs, nil
 }
 
-// alertDelays lets the jobs fail one after the other, and returns how long the alert of each takes to arrive. It calls
-// disturb after the first.
+// alertDelays makes the jobs fail one after the other, and returns the delays of their alerts. It calls disturb after
+// the first.
 func (p *process) alertDelays(n *neighbour, jobs []string, disturb func() error) (delays []time.Duration, err error) {
 	for i, job := range jobs {
 		if i == 1 {
@@ -176,6 +176,6 @@ func (n *neighbour) await() error {
 	case <-n.alerts:
 		return nil
 	case <-time.After(alertWait):
-		return errors.New("an alert was not told")
+		return errors.New("an alert did not arrive")
 	}
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/allswell/allswell/internal/store/storetest"
 )
 
-// tick measures one tick with 1 % of the monitors overdue: once when their
-// failures are counted, and once when all of them go down.
+// tick measures one tick with 1 % of the monitors overdue: once when it counts their failures, and once when all of
+// them go down.
 func (b *bench) tick() ([]result, error) {
 	var out []result
 	for _, c := range []struct {

@@ -40,16 +40,16 @@ func (rt *router) observe(a answered) {
 	rt.accessLog.write(level, a)
 }
 
-// accessLog writes a line for each request, as a slog handler would. It formats them itself, because that takes a third
-// of the time, and the time of a page is not much longer. A line may be written up to logDelay late, and is lost if the
-// process is killed before that.
+// accessLog writes a line for each request, in the format of the slog handlers. It formats lines itself because that
+// takes a third of the time; serving a page hardly takes longer than a slog line. A line may be written up to logDelay
+// late, and is lost if the process is killed before that.
 type accessLog struct {
 	out   io.Writer // nil: no log
 	level slog.Level
 	json  bool
 }
 
-// newAccessLog returns the access log that is written to where log is.
+// newAccessLog returns the access log, which writes to the same place as log.
 func newAccessLog(c Config, log *slog.Logger) *accessLog {
 	if h, ok := log.Handler().(*immediateHandler); ok {
 		return &accessLog{h.buffer, c.LogLevel, c.LogJSON}
@@ -87,7 +87,7 @@ const (
 	maxLoggedMethod = 16  // bytes
 	maxLoggedPath   = 200 // bytes
 
-	// minSecretLength is the length from which a run of letters and digits may be a secret. Ping tokens have that
+	// minSecretLength is the length from which a run of letters and digits may be a secret. Ping tokens have this
 	// length, API tokens are longer.
 	minSecretLength = 32
 )
@@ -135,7 +135,7 @@ func loggedPath(path string) string {
 	}
 	text := out.String()
 	if len(text) > maxLoggedPath {
-		// Cut at the end, not in the middle, which could join two short runs to a long one. Do not split a character.
+		// Cut off the end: leaving out the middle could join two short runs to a long one. Do not split a character.
 		cut := maxLoggedPath
 		for cut > 0 && !utf8.RuneStart(text[cut]) {
 			cut--

@@ -83,7 +83,7 @@ func parseCanaries(value string) (canaries []check.Target, err error) {
 	return canaries, nil
 }
 
-// newChecker returns what runs the checks of this replica.
+// newChecker returns the checker of this replica.
 func (s *Server) newChecker() *checker.Checker {
 	c := s.cfg.Checks
 	observe, dropped := s.observeChecks()
@@ -112,7 +112,8 @@ func (s *Server) listeners() (all []netip.AddrPort) {
 	return all
 }
 
-// observeChecks registers the metrics of checks, and returns what counts them, and their results that were dropped.
+// observeChecks registers the metrics of checks. It returns a function that counts a check, and one that counts dropped
+// results.
 func (s *Server) observeChecks() (observe func(monitor.CheckStatus, time.Duration), drop func(results int)) {
 	checks := prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "allswell_checks_total",

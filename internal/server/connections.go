@@ -50,8 +50,8 @@ func (c Config) connectionLimits(files uint64, log *slog.Logger) (total, perAddr
 	return total, perAddress
 }
 
-// maxStreams returns how many of the connections event streams may use: two thirds, so that the connections of other
-// requests can still be kept open.
+// maxStreams returns how many of the connections may be event streams: two thirds, so that other connections can still
+// be kept alive.
 func maxStreams(connections int) int { return min(connections*2/3, stream.DefaultMaxSubscribers) }
 
 // refuseRequest answers a request for which no connection is left.

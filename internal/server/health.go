@@ -18,7 +18,7 @@ func textHandler(answer func() (status int, text string)) http.Handler {
 			h.Set("Allow", "GET, HEAD")
 		}
 		w.WriteHeader(status)
-		io.WriteString(w, text) // net/http leaves it out for HEAD
+		io.WriteString(w, text) // net/http omits the body of a HEAD response
 	})
 }
 
@@ -28,7 +28,8 @@ func healthHandler() http.Handler {
 	return textHandler(func() (int, string) { return http.StatusOK, "ok\n" })
 }
 
-// readinessHandler reports whether this replica can record pings, checks monitors and answers requests.
+// readinessHandler answers 200 if this replica can record pings, checks monitors and answers requests, and otherwise
+// 503 with the reason.
 func (s *Server) readinessHandler() http.Handler {
 	return textHandler(func() (int, string) {
 		if reason := s.notReadyReason(); reason != "" {

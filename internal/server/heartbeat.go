@@ -15,8 +15,8 @@ import (
 )
 
 const (
-	// heartbeatInterval is the time between two requests to the service that watches this one, and heartbeatTimeout how
-	// long one may take.
+	// heartbeatInterval is the time between two requests to the service that watches this one, and heartbeatTimeout is
+	// the maximum duration of one.
 	heartbeatInterval = time.Minute
 	heartbeatTimeout  = 10 * time.Second
 
@@ -48,8 +48,8 @@ func (s *Server) sendHeartbeats(ctx context.Context) {
 	}
 }
 
-// sendHeartbeat requests the URL once, unless this replica does not work. The error does not contain the URL, which is
-// a secret.
+// sendHeartbeat requests the URL once, unless stuck returns an error, which it then returns. The error does not contain
+// the URL, which is a secret.
 func (s *Server) sendHeartbeat(ctx context.Context, client *http.Client) error {
 	if err := s.stuck(ctx); err != nil {
 		return err

@@ -14,18 +14,18 @@ import (
 	"github.com/allswell/allswell/internal/worker/notify"
 )
 
-// A graceful stop takes at most the sum of these.
+// The phases of a graceful stop, which takes at most drainTimeout + giveUpTimeout + closeTimeout + backgroundTimeout.
 const (
 	drainTimeout = 4 * time.Second // for requests that are being handled
-	// within drainTimeout, for established connections that are not accepted yet
+	// the part of drainTimeout for accepting connections that clients have already established
 	acceptTimeout     = time.Second
 	giveUpTimeout     = 500 * time.Millisecond // for answers to the pings that waited for a commit until drainTimeout
 	closeTimeout      = 3 * time.Second        // for committing the last pings and the last liveness record
 	backgroundTimeout = time.Second            // for background work
 )
 
-// Run answers requests and does the background work. When ctx ends, it stops gracefully and returns nil. It returns
-// an error if the server has failed; a new start may help.
+// Run answers requests and does the background work. When ctx ends, it stops gracefully and returns nil. It returns an
+// error if the server has failed; starting it again may help.
 func (s *Server) Run(ctx context.Context) error {
 	work, stopWork := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopWork()
@@ -127,7 +127,7 @@ func serveOn(server *http.Server, l net.Listener) error {
 	return server.Serve(l)
 }
 
-// stop accepts the connections that are already established, and no others. It answers the requests on all open
+// stop accepts only the connections that clients have already established. It answers the requests on all open
 // connections, commits and answers the pings that were received, and closes each connection after its answer.
 func (s *Server) stop() error {
 	s.stopping.Store(true)

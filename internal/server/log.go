@@ -58,7 +58,7 @@ func (b *logBuffer) flush() error {
 	return err
 }
 
-// immediateHandler is a log handler whose lines, and lines buffered before them, are written before Handle returns.
+// immediateHandler is a log handler that writes its line, and the lines buffered before it, before Handle returns.
 type immediateHandler struct {
 	slog.Handler // writes to the buffer
 	buffer       *logBuffer
@@ -80,7 +80,7 @@ func (h *immediateHandler) WithGroup(name string) slog.Handler {
 }
 
 // Logger returns a logger that writes to w in the configured format, from the configured level on. Nothing else may
-// write to w.
+// write to w, because the logger buffers.
 func (c Config) Logger(w io.Writer) *slog.Logger {
 	buffer := &logBuffer{out: w}
 	options := &slog.HandlerOptions{Level: c.LogLevel}

@@ -33,8 +33,9 @@ func (l *logLine) begin(at time.Time, level slog.Level, message string) {
 	l.text(slog.MessageKey, message)
 }
 
-// milliseconds writes a time with three digits of its fraction. The time package is five times faster with the layout
-// RFC3339Nano, which has as many digits as are needed: four, after a tenth of a millisecond is added.
+// milliseconds writes a time with three fraction digits. The time package formats RFC3339Nano five times faster than a
+// layout with three digits. RFC3339Nano has as many digits as needed: exactly four, because a tenth of a millisecond is
+// added.
 func (l *logLine) milliseconds(at time.Time) {
 	const length = len("2006-01-02T15:04:05.000")
 	begin := len(l.bytes)
@@ -69,7 +70,7 @@ func (l *logLine) text(key, value string) {
 	}
 }
 
-// isPlain reports whether a text consists of ASCII that no format has to quote or escape, as nearly all do.
+// isPlain reports whether a text consists of ASCII that no format has to quote or escape, as nearly all texts do.
 func isPlain(s string) bool {
 	for i := range len(s) {
 		if c := s[i]; c <= ' ' || c >= utf8.RuneSelf || c == '"' || c == '=' || c == '\\' {
@@ -91,7 +92,7 @@ func (l *logLine) number(key string, value int64) {
 	l.bytes = strconv.AppendInt(l.bytes, value, 10)
 }
 
-// duration writes a duration: in JSON its nanoseconds.
+// duration writes a duration: in JSON as nanoseconds.
 func (l *logLine) duration(key string, value time.Duration) {
 	l.key(key)
 	if l.json {

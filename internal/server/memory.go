@@ -22,8 +22,8 @@ const (
 	// overrides it.
 	gcPercent = 400
 
-	// maxGarbage is the amount of garbage in bytes from which a heap is collected earlier, but not before it has
-	// doubled.
+	// maxGarbage is the amount of garbage in bytes at which the heap is collected earlier than gcPercent says, but not
+	// before the heap has doubled.
 	maxGarbage   = 192 << 20
 	minGCPercent = 100
 
@@ -31,8 +31,8 @@ const (
 	gcAdjustInterval = time.Second
 )
 
-// tuneRuntime sets the garbage collector, the number of threads and the memory limit, as far as the environment
-// variables of the Go runtime do not.
+// tuneRuntime sets the garbage collector's percentage, the number of threads and the memory limit, unless the
+// environment variables of the Go runtime set them.
 func (c Config) tuneRuntime(log *slog.Logger) {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(gcPercent)
@@ -54,8 +54,9 @@ func (c Config) tuneRuntime(log *slog.Logger) {
 	log.Info("memory limit", "mebibytes", limit>>20, "from", from)
 }
 
-// availableMemory returns how much memory this process may use, in bytes, and where that comes from: the smallest limit
-// of its control group and the groups above, or else the machine's memory. It returns 0 if that is unknown.
+// availableMemory returns how much memory this process may use, in bytes, and where that comes from: the machine's
+// memory, or the smallest limit of its control group and the groups above if that is lower. It returns 0 if both are
+// unknown.
 func availableMemory(read func(name string) ([]byte, error)) (limit int64, from string) {
 	limit = machineMemory(read)
 	from = "machine"

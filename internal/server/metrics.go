@@ -28,14 +28,14 @@ type metrics struct {
 	registry   *prometheus.Registry
 	responses  *prometheus.CounterVec
 	frequent   map[response]prometheus.Counter // counters of responses that are incremented without a search by labels
-	pings      atomic.Int64                    // answered with success, for the dashboard: a counter cannot be read
+	pings      atomic.Int64                    // answered with 200, for the dashboard: a prometheus.Counter cannot be read
 	durations  map[surface]prometheus.Observer
 	deliveries *prometheus.CounterVec
 	alerts     *prometheus.CounterVec
 	alertLag   prometheus.Histogram
 }
 
-// response is what responses are counted by.
+// response is the key by which responses are counted.
 type response struct {
 	surface surface
 	status  int
@@ -78,7 +78,7 @@ func newMetrics() *metrics {
 	} {
 		m.frequent[r] = m.responses.WithLabelValues(r.labels()...)
 	}
-	for _, channelType := range alertchannel.Names() { // so that they are there before the first alert
+	for _, channelType := range alertchannel.Names() { // so that the series exist before the first alert
 		m.alerts.WithLabelValues(channelType, audience.SendAccepted.String())
 	}
 	m.registry.MustRegister(m.responses, durations, m.deliveries, m.alerts, m.alertLag)
@@ -99,14 +99,15 @@ func (m *metrics) countResponse(r response) {
 	m.responses.WithLabelValues(r.labels()...).Inc()
 }
 
-// recordedPings returns the number of pings that were answered with success.
+// recordedPings returns the number of pings that were answered with 200.
 func (m *metrics) recordedPings() float64 { return float64(m.pings.Load()) }
 
 func (m *metrics) countDelivery(channel audience.Channel, result audience.SendResult) {
 	m.deliveries.WithLabelValues(string(channel), result.String()).Inc()
 }
 
-// countAlert counts an attempt to send an alert, and how long after its beginning a message was accepted.
+// countAlert counts an attempt to send an alert. lag is the time since the message was composed; it is recorded if the
+// message was accepted.
 func (m *metrics) countAlert(channelType string, result audience.SendResult, lag time.Duration) {
 	m.alerts.WithLabelValues(channelType, result.String()).Inc()
 	if result == audience.SendAccepted {
@@ -132,7 +133,7 @@ func boolGauge(value bool) float64 {
 	return 0
 }
 
-// timeGauge returns a time in seconds since 1970; 0 for the zero time.
+// timeGauge returns a time in Unix seconds; 0 for the zero time.
 func timeGauge(t time.Time) float64 {
 	if t.IsZero() {
 		return 0
@@ -175,8 +176,8 @@ func (s *Server) registerStoreMetrics() {
 	s.metrics.registry.MustRegister(waitingCollector{s.store})
 }
 
-// registerRunMetrics registers the metrics of signals and runs: what this process has committed, except for
-// allswell_monitors_running, which is the database's.
+// registerRunMetrics registers the metrics of signals and runs. They count what this process has committed;
+// allswell_monitors_running is read from the database.
 func (s *Server) registerRunMetrics() {
 	counters := func(name, help, label string) func(value string, count func() float64) {
 		return func(value string, count func() float64) {
@@ -201,7 +202,7 @@ func (s *Server) registerRunMetrics() {
 // runningTimeout is how long a scrape waits for the number of running monitors.
 const runningTimeout = 2 * time.Second
 
-// runningCollector has the number of running monitors, and nothing if the database cannot be read.
+// runningCollector collects the number of running monitors. It collects nothing if the database cannot be read.
 type runningCollector struct{ store *store.Store }
 
 var monitorsRunning = prometheus.NewDesc("allswell_monitors_running",

@@ -13,7 +13,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
-// maxMonitorsOfMetrics is how many monitors one request may ask the metrics of.
+// maxMonitorsOfMetrics is the maximum number of monitors in one request for metrics.
 const maxMonitorsOfMetrics = 100
 
 // metricsStep is the length of the period that metrics of monitors cover: the last complete one.
@@ -41,7 +41,7 @@ var (
 // monitorCollector collects the metrics of some monitors.
 type monitorCollector struct{ metrics []prometheus.Metric }
 
-// Describe sends nothing, because metrics of monitors are not known in advance.
+// Describe sends nothing, because the metrics of monitors are not known in advance.
 func (monitorCollector) Describe(chan<- *prometheus.Desc) {}
 
 // Collect sends the metrics.
@@ -51,8 +51,8 @@ func (c monitorCollector) Collect(to chan<- prometheus.Metric) {
 	}
 }
 
-// serveMonitorMetrics serves the metrics of the monitors that the request names, by ids or slugs. Monitors that the
-// actor cannot reach are an error.
+// serveMonitorMetrics serves the metrics of the monitors that the request names by ids or slugs. It returns an error
+// for monitors that the actor cannot reach.
 func (s *Server) serveMonitorMetrics(w http.ResponseWriter, r *http.Request, actor kernel.Actor, refs []string) error {
 	if len(refs) > maxMonitorsOfMetrics {
 		var bad kernel.ValidationError

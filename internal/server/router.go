@@ -16,7 +16,7 @@ import (
 	"github.com/allswell/allswell/internal/worker/ping"
 )
 
-// surface is a part of the service that logs and metrics distinguish.
+// surface is a part of the service, as logs and metrics distinguish them.
 type surface string
 
 const (
@@ -66,7 +66,7 @@ func (rt *router) route(host, path string) (surface, http.Handler) {
 	return surfacePage, rt.page
 }
 
-// isPing reports whether jobs ping the path.
+// isPing reports whether a path belongs to pings and signals.
 func isPing(path string) bool {
 	return slices.ContainsFunc(ping.Prefixes, func(prefix string) bool { return strings.HasPrefix(path, prefix) })
 }
@@ -114,8 +114,8 @@ func (rt *router) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	handler.ServeHTTP(rec, r)
 }
 
-// isUrgent reports whether a request may use the connections that are reserved for pings. Health checks may, too:
-// otherwise many visitors could make a supervisor restart the server.
+// isUrgent reports whether a request may use the connections that are reserved for pings. Health checks may use them
+// too: otherwise many visitors could make a supervisor restart the server.
 func isUrgent(s surface, path string) bool {
 	return s == surfaceHeartbeat || s == surfaceService && path != "/metrics"
 }

@@ -58,7 +58,7 @@ func Run(ctx context.Context, cfg Config, stdout, stderr io.Writer) error {
 	return s.Run(ctx)
 }
 
-// reachableHint says how others can connect to a server that only listens on this machine.
+// reachableHint tells how to make a server reachable that listens only on this machine.
 const reachableHint = "for others, run it behind a reverse proxy and set --base-url, use --tls auto with --base-url, " +
 	"or --listen :8080 (plain HTTP)"
 
@@ -81,7 +81,7 @@ func unlessStopped(ctx context.Context, log *slog.Logger, err error) error {
 }
 
 // firstSteps returns what the first start prints: the setup link, the token, and commands to paste into a shell. local
-// says that only this machine can connect.
+// means that only this machine can connect.
 func firstSteps(base, code, secret string, local bool) string {
 	hint := ""
 	if local {

@@ -1,5 +1,5 @@
 // Package server is the serving process: settings, wiring, router and middleware, access log, metrics, health checks,
-// and an orderly start and stop.
+// and a graceful start and stop.
 package server
 
 import (
@@ -130,7 +130,7 @@ func (s *Server) openListeners(ctx context.Context) (err error) {
 	return err
 }
 
-// listen opens an address. env is the setting that it comes from, for the error.
+// listen opens an address. env is the name of its setting, for the error.
 func listen(ctx context.Context, env, address string) (net.Listener, error) {
 	l, err := connlimit.Socket(ctx, address)
 	if err == nil {
@@ -195,7 +195,7 @@ func (s *Server) openDatabase(ctx context.Context) error {
 // maxNamedPages is the maximum number of pages that a warning names.
 const maxNamedPages = 20
 
-// warnOfDisabledDomains logs the pages that have a domain that the settings do not allow.
+// warnOfDisabledDomains logs the pages whose domains the settings do not allow.
 func (s *Server) warnOfDisabledDomains(ctx context.Context) error {
 	pages, all, err := s.store.DisabledDomains(ctx, maxNamedPages)
 	for _, p := range pages {
@@ -209,7 +209,7 @@ func (s *Server) warnOfDisabledDomains(ctx context.Context) error {
 	return err
 }
 
-// sealChannels encrypts what earlier versions saved of channels in the clear, and is a secret now.
+// sealChannels encrypts secrets of channels that earlier versions saved unencrypted.
 func (s *Server) sealChannels(ctx context.Context) error {
 	left, err := s.store.SealChannels(ctx)
 	if left.NoKey > 0 {
@@ -228,8 +228,8 @@ func (s *Server) sealChannels(ctx context.Context) error {
 // secretsTimeout is how long a start waits for the count of secrets, which reads all subscribers with one.
 const secretsTimeout = 5 * time.Second
 
-// warnOfSecrets logs which secrets cannot be decrypted, that some are encrypted with an earlier key, and that all users
-// can read the file of the keys.
+// warnOfSecrets warns if secrets cannot be decrypted, if some are encrypted with an earlier key, or if all users can
+// read the key file.
 func (s *Server) warnOfSecrets(ctx context.Context) error {
 	limited, cancel := context.WithTimeout(ctx, secretsTimeout)
 	defer cancel()
@@ -260,7 +260,8 @@ func (s *Server) warnOfSecrets(ctx context.Context) error {
 	return err
 }
 
-// prepareHTTP creates everything that can answer requests without the store.
+// prepareHTTP creates the HTTP servers and the handlers that work without the store. The other handlers answer 503
+// until they are replaced.
 func (s *Server) prepareHTTP() {
 	clients := clientaddr.NewResolver(clientaddr.Config{
 		Header: s.cfg.ClientIPHeader, Trusted: s.cfg.TrustedProxies, Exempt: s.cfg.PingExempt,
@@ -281,7 +282,7 @@ func (s *Server) prepareHTTP() {
 	s.metrics.registerConnections(s.connections, s.pings.LosingPings)
 	bodies := web.NewBodies()
 	s.router = &router{
-		heartbeat:   s.pings, // bounds the bodies of signals itself
+		heartbeat:   s.pings, // limits the bodies of signals itself
 		api:         bodies.Handler(s.apiHandler),
 		page:        bodies.Handler(s.pageHandler),
 		dashboard:   bodies.Handler(s.dashboardHandler),
@@ -308,7 +309,7 @@ func (s *Server) prepareHTTP() {
 	}
 }
 
-// addHTTPServer adds a server, which accepts requests later, and returns it.
+// addHTTPServer adds and returns a server. It accepts requests once acceptRequests is called.
 func (s *Server) addHTTPServer(l *connlimit.Listener, h http.Handler, connections *connlimit.Limiter) *http.Server {
 	s.limited = append(s.limited, l)
 	s.servers = append(s.servers, &http.Server{
@@ -363,7 +364,7 @@ func (s *Server) wire() {
 	s.wired.Store(true)
 }
 
-// accountMail returns what sends the mails of the dashboard, or nil if mail is off.
+// accountMail returns a function that sends the mails of the dashboard, or nil if mail is off.
 func (s *Server) accountMail() func(ctx context.Context, to, subject, text string) error {
 	if s.cfg.SMTPURL == nil {
 		return nil
@@ -410,13 +411,14 @@ func (s *Server) notifyConfig() notify.Config {
 	return c
 }
 
-// hello returns the name of this machine in EHLO; "": its address.
+// hello returns the name of this machine for EHLO; "": the sender uses its address.
 func (s *Server) hello() string {
-	system, _ := os.Hostname() // "" is no name
+	system, _ := os.Hostname() // "" after an error
 	return hostname.Hello(s.cfg.MailHello, system)
 }
 
-// newAlertSender returns what sends alerts, with the limits of webhooks and through the mail server of notifications.
+// newAlertSender returns the sender of alerts. It has the restrictions of webhooks, and sends mail through the same
+// mail server as notifications.
 func (s *Server) newAlertSender() *alertchannel.Sender {
 	c := alertchannel.Config{
 		AllowPrivate: s.cfg.WebhookAllowPrivate, Denied: s.cfg.WebhookDeny, Command: s.cfg.AlertCommand,
@@ -440,7 +442,7 @@ func newReplicaName() string {
 	return host + "-" + strings.ToLower(rand.Text()[:8])
 }
 
-// Addr returns the address that the server listens on.
+// Addr returns the address on which the server listens.
 func (s *Server) Addr() net.Addr { return s.listener.Addr() }
 
 // URL returns the base URL that is shown to people: the configured one, or else one that works on this machine.

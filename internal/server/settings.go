@@ -230,7 +230,7 @@ func (s Settings) Parse() (Config, error) {
 	return c, nil
 }
 
-// parseTLS parses the settings of HTTPS, and sets the default address of a server that speaks it.
+// parseTLS parses the settings of HTTPS. With TLS it changes the default of Listen.
 func (s *Settings) parseTLS(p *settings.Parser, c *Config) {
 	c.TLS = TLSConfig{
 		Auto:     settings.Parse(p, &s.TLS, settings.OneOf("off", "auto")) == "auto",
@@ -263,7 +263,7 @@ func (s *Settings) parseTLS(p *settings.Parser, c *Config) {
 	}
 }
 
-// helloName returns the name of this machine in EHLO: the configured one, or the host of the base URL.
+// helloName returns the name of this machine for EHLO: the configured one, or else the host of the base URL.
 func helloName(configured, baseURL string) string {
 	base := ""
 	if u, err := url.Parse(baseURL); err == nil {

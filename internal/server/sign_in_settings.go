@@ -54,7 +54,8 @@ type SignInConfig struct {
 	Rules       account.SignInRules
 }
 
-// parse returns the values of the settings. baseURL is the service's, and hasProxies says whether it trusts proxies.
+// parse returns the values of the settings. baseURL is the service's base URL. hasProxies means that the service trusts
+// proxies.
 func (s *SignInSettings) parse(p *settings.Parser, baseURL string, hasProxies bool) SignInConfig {
 	words := func(value string) ([]string, error) {
 		return strings.FieldsFunc(value, func(r rune) bool { return r == ' ' || r == ',' }), nil

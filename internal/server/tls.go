@@ -96,7 +96,8 @@ func (l handshakeErrors) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// wireTLS creates what needs the store. Handshakes wait for it.
+// wireTLS creates the manager of ACME certificates, for which handshakes wait, and registers the metric of the
+// certificate's expiry.
 func (s *Server) wireTLS() {
 	if s.tls == nil {
 		return
@@ -122,7 +123,7 @@ func (t *tlsServer) expiry() time.Time {
 	return t.manager.Expiry()
 }
 
-// ownerOf returns whose page has a name as its verified domain, "" for a name of the installation.
+// ownerOf returns the workspace whose page has name as its verified domain; "" for a name of the installation.
 func (s *Server) ownerOf(ctx context.Context, name string) (workspaceID string, found bool) {
 	if s.store.Hosts().Contains(name) {
 		return "", true
@@ -147,7 +148,7 @@ func (t *tlsServer) run(ctx context.Context) {
 	}
 }
 
-// getCertificate returns the certificate for a handshake. While the server starts, it waits.
+// getCertificate returns the certificate for a handshake. During the start it waits.
 func (t *tlsServer) getCertificate(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
 	select {
 	case <-t.ready:
@@ -157,9 +158,9 @@ func (t *tlsServer) getCertificate(hello *tls.ClientHelloInfo) (*tls.Certificate
 	}
 }
 
-// redirectHandler answers requests over HTTP. It answers the certificate authority, passes pings to h, because a job
-// would take a redirect for success, refuses the API, whose tokens must not be sent unencrypted, and redirects all
-// others.
+// redirectHandler answers requests over plain HTTP. It answers challenges of the certificate authority, passes pings to
+// h, because a job would take a redirect for success, refuses API requests, whose tokens must not be sent unencrypted,
+// and redirects all others.
 func (s *Server) redirectHandler(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch {
@@ -187,7 +188,7 @@ func (t *tlsServer) handlesChallenge(w http.ResponseWriter, r *http.Request) boo
 	}
 }
 
-// httpsURL returns the URL of a request over HTTPS: at a page's own domain, or else at the base URL.
+// httpsURL returns the HTTPS URL of a request: at the page's domain, or else at the base URL.
 func (s *Server) httpsURL(r *http.Request) string {
 	to := *s.tls.base
 	if name := statuspage.HostName(r.Host); s.wired.Load() {

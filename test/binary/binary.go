@@ -52,7 +52,8 @@ func BuildIn(folder string) (path string, err error) {
 	return path, os.Chmod(path, 0o755)
 }
 
-// built builds the binary and returns it open and without a name, so that nothing of it is left when the process ends.
+// built builds the binary and returns it as an open file without a name, so that nothing remains of it when the process
+// ends.
 var built = sync.OnceValues(func() (f *os.File, err error) {
 	dir, err := os.MkdirTemp("", "allswell-binary-")
 	if err != nil {
@@ -69,8 +70,8 @@ var built = sync.OnceValues(func() (f *os.File, err error) {
 	return os.Open(path)
 })
 
-// Database returns the path of a fresh SQLite database with the current schema. Unlike storetest.SQLite, it is on disk,
-// where kills interrupt writes, and its tests need not link the store.
+// Database returns the path of a fresh SQLite database with the current schema. Unlike a database of storetest.SQLite,
+// it is on disk, where kills interrupt writes, and its tests need not link the store.
 func Database(t testing.TB) string {
 	t.Helper()
 	content, err := migrated()
@@ -84,7 +85,7 @@ func Database(t testing.TB) string {
 	return path
 }
 
-// migrated returns a database that `allswell migrate` made. That takes longer than most starts of a server.
+// migrated returns a database that `allswell migrate` created, which takes longer than most starts of a server.
 var migrated = sync.OnceValues(func() (content []byte, err error) {
 	dir, err := os.MkdirTemp("", "allswell-database-")
 	if err != nil {
@@ -103,8 +104,8 @@ var migrated = sync.OnceValues(func() (content []byte, err error) {
 	return os.ReadFile(filepath.Join(dir, "allswell.db"))
 })
 
-// A Server is one `allswell serve`, with the database that it is given and
-// nothing else of the environment. It can be killed and started again.
+// A Server is one `allswell serve`, with the given environment and nothing else of the test's. It can be killed and
+// started again.
 type Server struct {
 	URL string // without a slash at the end
 
@@ -113,13 +114,13 @@ type Server struct {
 	command string
 	env     []string
 	logFile string
-	files   int // it may have open; 0: as many as the test
+	files   int // maximum number of open files; 0: the limit of the test
 	process *subprocess.Process
 	ready   http.Client
 }
 
-// NewServer prepares a server on a free loopback port, not started yet. env is what it gets beside its address:
-// "ALLSWELL_DATABASE=…". Its output, which Log returns, is shown if the test fails.
+// NewServer prepares a server on a free loopback port, without starting it. env is its environment besides the address,
+// such as "ALLSWELL_DATABASE=…". Its output, which Log returns, is logged if the test fails.
 func NewServer(t testing.TB, exe string, env ...string) *Server {
 	t.Helper()
 	return newServer(t, exe, "serve", env)
@@ -141,7 +142,7 @@ func newServer(t testing.TB, exe, command string, env []string) *Server {
 		command: command,
 		env:     append([]string{"PATH=" + os.Getenv("PATH"), "ALLSWELL_LISTEN=" + address}, env...),
 		logFile: filepath.Join(t.TempDir(), "log"),
-		// Each question on a connection of its own: one that was opened to a killed server says nothing about the next.
+		// Each request uses a new connection: a connection to a killed server says nothing about the next one.
 		ready: http.Client{Timeout: time.Second, Transport: &http.Transport{DisableKeepAlives: true}},
 	}
 	t.Cleanup(func() {
@@ -155,10 +156,10 @@ func newServer(t testing.TB, exe, command string, env []string) *Server {
 	return s
 }
 
-// LimitFiles sets how many files, connections among them, the server may have open from its next start on.
+// LimitFiles sets how many files, including connections, the server may have open from its next start on.
 func (s *Server) LimitFiles(n int) { s.files = n }
 
-// Setenv sets a variable of the environment from the next start on.
+// Setenv sets an environment variable from the next start on.
 func (s *Server) Setenv(name, value string) { s.env = append(s.env, name+"="+value) }
 
 // Start starts the server, waits until it is ready and returns the duration.
@@ -238,7 +239,7 @@ func (s *Server) Kill() {
 	s.end(syscall.SIGKILL)
 }
 
-// Stop ends the server as a supervisor does, and returns what it exited with: nil for 0.
+// Stop ends the server with SIGTERM, as a supervisor does. The error is nil if the exit status is 0.
 func (s *Server) Stop() error {
 	s.t.Helper()
 	return s.end(syscall.SIGTERM)

@@ -18,8 +18,8 @@ type Client struct {
 	HTTP  *http.Client
 }
 
-// NewClient returns a client with a deadline for every request. It is longer than the ten seconds after which the
-// server responds with 503 if its database does not.
+// NewClient returns a client with a timeout for every request, which is longer than the ten seconds after which the
+// server answers 503 if its database does not answer.
 func NewClient(url, token string) *Client {
 	return &Client{URL: url, Token: token, HTTP: &http.Client{
 		Timeout:   15 * time.Second,
@@ -27,8 +27,8 @@ func NewClient(url, token string) *Client {
 	}}
 }
 
-// Do sends one request with body as JSON (nil: none) and the headers given as name, value, name, value. An answer that
-// begins with 2 is decoded into into (nil: dropped). The error is one of the connection: nothing is known about what
+// Do sends one request with body as JSON (nil: none) and the headers given as name, value, name, value. A response with
+// a 2xx status is decoded into into (nil: dropped). After an error, the connection has failed and it is unknown what
 // the server did.
 func (c *Client) Do(
 	ctx context.Context, method, path string, body, into any, headers ...string,
@@ -76,12 +76,12 @@ func (c *Client) Must(t testing.TB, method, path string, body, into any, headers
 	}
 }
 
-// Data is the wrapping of the API's answers.
+// Data is the envelope of the API's responses.
 type Data[T any] struct {
 	Data T `json:"data"`
 }
 
-// List is the wrapping of its lists.
+// List is the envelope of the API's lists.
 type List[T any] struct {
 	Data []T `json:"data"`
 	Meta struct {
@@ -90,8 +90,8 @@ type List[T any] struct {
 	} `json:"meta"`
 }
 
-// All returns every item of a list, over all its pages. path has no query. Like any client, it repeats a GET that did
-// not get to a database: after a failover, the server may still hold connections that are dead.
+// All returns every item of a list, over all its pages. path has no query. Like other clients, it repeats a GET that
+// failed: after a failover, the server may still hold dead connections to the database.
 func All[T any](t testing.TB, c *Client, path string) []T {
 	t.Helper()
 	var all []T

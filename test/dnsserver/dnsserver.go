@@ -22,7 +22,7 @@ type Server struct {
 	queries int
 }
 
-// New returns a server that is closed at the end of the test. It answers that no name exists.
+// New returns a server that is closed at the end of the test. At first, it answers that no name exists.
 func New(t testing.TB) *Server {
 	t.Helper()
 	conn, err := net.ListenPacket("udp", "127.0.0.1:0")
@@ -45,21 +45,21 @@ func (s *Server) Queries() int {
 	return s.queries
 }
 
-// Set gives a name its TXT records; without values the name does not exist.
+// Set sets the TXT records of a name; without values the name does not exist.
 func (s *Server) Set(name string, values ...string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.values[name] = values
 }
 
-// Resolve gives all names an IPv4 address.
+// Resolve sets the IPv4 address of all names.
 func (s *Server) Resolve(address [4]byte) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.address = address
 }
 
-// Fail makes the server answer every query with rcode until it is given dnsmessage.RCodeSuccess.
+// Fail makes the server answer every query with rcode; dnsmessage.RCodeSuccess ends that.
 func (s *Server) Fail(rcode dnsmessage.RCode) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

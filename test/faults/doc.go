@@ -1,3 +1,3 @@
-// Package faults kills the built binary and its database while they work, and checks
-// that nothing that was acknowledged is lost.
+// Package faults kills the built binary and its database while they work, and checks that no acknowledged change is
+// lost.
 package faults

@@ -9,11 +9,11 @@ import (
 	"testing"
 )
 
-// These ports are below those that Linux, macOS and Windows give to outgoing connections, so that no connection gets
+// These ports are below the range that Linux, macOS and Windows use for outgoing connections, so no connection takes
 // one before the server listens.
 const first, last = 16_000, 32_000
 
-// given has the ports that were returned. A server may not listen yet when the next one gets its port.
+// given holds the ports that were returned. A server may not listen yet when the next one gets its port.
 var given sync.Map
 
 // Port returns a port of the loopback interface, chosen at random, that nothing listens on. It returns each once per

@@ -13,9 +13,9 @@ import (
 	"time"
 )
 
-// Run runs a script with a package of npm, which is looked for in the node_modules of the directory
-// ALLSWELL_TEST_NODE_MODULES; with ALLSWELL_TEST_REQUIRE_NODE=1 it must be there. The script reads input from stdin and
-// writes JSON, which goes into output.
+// Run runs a script with an npm package, which must be in the node_modules of the directory ALLSWELL_TEST_NODE_MODULES.
+// Without node or the package, the test is skipped, or fails if ALLSWELL_TEST_REQUIRE_NODE is 1. The script reads input
+// from stdin and writes JSON, which is decoded into output.
 func Run(t *testing.T, name, script string, input, output any) {
 	t.Helper()
 	node, dir := installed(t, name)
@@ -36,7 +36,7 @@ func Run(t *testing.T, name, script string, input, output any) {
 	}
 }
 
-// Start runs a module with a package of npm, as Run, until the test ends, and returns the first line that it writes.
+// Start runs a module with an npm package, like Run, until the test ends, and returns the first line that it writes.
 func Start(t *testing.T, name, module string, args ...string) string {
 	t.Helper()
 	node, dir := installed(t, name)
@@ -57,7 +57,8 @@ func Start(t *testing.T, name, module string, args ...string) string {
 	return strings.TrimSpace(line)
 }
 
-// installed returns the program node and the directory with a package of npm. It skips the test without them.
+// installed returns the path of node, and the directory with an npm package. It skips or fails the test if one is
+// missing; see Run.
 func installed(t *testing.T, name string) (node, dir string) {
 	t.Helper()
 	missing := t.Skipf

@@ -7,9 +7,9 @@ import (
 	"os"
 )
 
-// Tests lets n parallel tests run at a time, or half as many with the race detector, which makes them so much slower
-// that they would reach deadlines. It does nothing if -parallel is given. The default, one for each processor, leaves
-// the processors idle where tests wait for other processes. It must be called before testing.M.Run.
+// Tests lets n parallel tests run at a time, or half as many under the race detector, which slows them down so much
+// that they would exceed deadlines. It does nothing if -parallel is given. The default, one test per processor, leaves
+// processors idle where tests wait for other processes. It must be called before testing.M.Run.
 func Tests(n int) {
 	flag.Parse()
 	given := false

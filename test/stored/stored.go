@@ -1,4 +1,4 @@
-// Package stored compares what code answers with tables in files, so that every change of an answer is seen and read.
+// Package stored compares the output of code with tables in files, so that every change of the output is reviewed.
 package stored
 
 import (
@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// Compare compares a text with a file, part by part, and writes the file first if update is set. What differs is named
-// by the last part before it that begins with "# ".
+// Compare compares a text with a file, part by part, and writes the file first if update is set. A difference is
+// reported with the last part before it that begins with "# ".
 func Compare(t *testing.T, file, separator, text string, update bool) {
 	t.Helper()
 	if update {

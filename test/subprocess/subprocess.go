@@ -10,9 +10,9 @@ import (
 )
 
 // script runs "$@" with a watcher beside it. The watcher reads descriptor 3, a pipe whose other end only the test
-// process holds, so that the kernel closes it when that process is gone: then the watcher ends "$@", kills it if it is
-// still there after a second, and removes the folder. A line in the pipe says that "$@" has ended by itself, and that
-// its process id may be another's now.
+// process holds. When that process ends, the kernel closes the pipe; the watcher then ends "$@", kills it if it is
+// still running after a second, and removes the folder. A line in the pipe means that "$@" has ended by itself, and
+// that its process id may have been reused.
 const script = `
 signal=$1 folder=$2
 shift 2
@@ -38,9 +38,9 @@ type Process struct {
 }
 
 // Start starts cmd, which must not use ExtraFiles and whose output must not be the test's own, because go test waits
-// until all processes have closed it. cmd runs in a session of its own: a Ctrl-C meant for the test reaches it through
-// the leash only. When this process ends, cmd is sent the signal, given by its name ("TERM", "QUIT"), and killed if
-// that does not help within a second; then folder is removed, unless it is "".
+// until all processes have closed it. cmd runs in its own session, so that a Ctrl-C for the test does not reach it.
+// When the test process ends, cmd gets the signal, given by its name ("TERM", "QUIT"), and is killed if it is still
+// running a second later; then folder is removed, unless it is "".
 func Start(cmd *exec.Cmd, signal, folder string) (*Process, error) {
 	if cmd.Err != nil {
 		return nil, cmd.Err
@@ -74,7 +74,7 @@ func Start(cmd *exec.Cmd, signal, folder string) (*Process, error) {
 // Pid returns the process id of the program itself, not of a shell around it.
 func (p *Process) Pid() int { return p.cmd.Process.Pid }
 
-// Signal sends sig. It is not an error if the process has ended.
+// Signal sends sig. If the process has ended, it returns nil.
 func (p *Process) Signal(sig os.Signal) error {
 	if err := p.cmd.Process.Signal(sig); !errors.Is(err, os.ErrProcessDone) {
 		return err
@@ -85,7 +85,7 @@ func (p *Process) Signal(sig os.Signal) error {
 // Gone is closed when the process has ended.
 func (p *Process) Gone() <-chan struct{} { return p.gone }
 
-// Wait waits for the end and returns what exec.Cmd.Wait returned.
+// Wait waits until the process ends and returns what exec.Cmd.Wait returned.
 func (p *Process) Wait() error {
 	<-p.gone
 	return p.err

@@ -84,7 +84,7 @@ func zipOf(files []file, modified time.Time) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// write writes a result.
+// write writes a file into the folder for results.
 func (r release) write(name string, data []byte) error {
 	return os.WriteFile(filepath.Join(r.out, name), data, 0o644)
 }

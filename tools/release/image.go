@@ -29,7 +29,7 @@ import (
 const (
 	imageName = "ghcr.io/allswell/allswell"
 
-	// imageUser is the user and group in the image. It is not root, and no usual user of a host.
+	// imageUser is the user and group in the image: not root, and unlikely to exist on a host.
 	imageUser = 65532
 )
 
@@ -68,7 +68,7 @@ func (r release) writeImage(targets []target, licenses []byte) error {
 	return r.write("allswell_image.tar", archive)
 }
 
-// image returns the image of a target: one layer over nothing.
+// image returns the image of a target, which has a single layer.
 func (r release) image(t target, licenses []byte) (v1.Image, error) {
 	data, err := r.layer(t, licenses)
 	if err != nil {
@@ -168,8 +168,8 @@ func (r release) layer(t target, licenses []byte) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// rootCertificates returns Mozilla's root certificates, without those that are trusted only for some hosts or some
-// time.
+// rootCertificates returns Mozilla's root certificates, except those that are trusted only for some hosts or until some
+// date.
 func rootCertificates() []byte {
 	var b bytes.Buffer
 	for root := range bundle.Roots() {

@@ -63,10 +63,11 @@ var comments = map[string]*regexp.Regexp{
 	".css": regexp.MustCompile(`(?s)/\*.*?\*/\n?`), ".js": regexp.MustCompile(`(?m)^\s*//.*\n`),
 }
 
-// indents matches what is before a line, and empty lines. No file has text of several lines in which they count.
+// indents matches indentation and empty lines. No file contains a multi-line text in which they matter.
 var indents = regexp.MustCompile(`(?m)^\s+`)
 
-// bundles are the style sheets and scripts that are made of several files. Together they take fewer bytes and requests.
+// bundles are the style sheets and scripts, which are made of one or more files. One file takes fewer bytes and
+// requests than several.
 var bundles = map[string][]string{
 	"style.css": {"style.css", "history.css"},
 	"page.js":   {"page.js", "bars.js", "live.js"},
@@ -104,8 +105,8 @@ func load() map[string]asset {
 	return all
 }
 
-// readPart returns a file without its comments, with its generated beginning. A script is a block, so that it
-// shares no names with the others of its bundle.
+// readPart returns a file without its comments, after its generated beginning. A script is wrapped in a block, so that
+// it shares no names with the others of its bundle.
 func readPart(name string) string {
 	body, err := files.ReadFile("files/" + name)
 	if err != nil {

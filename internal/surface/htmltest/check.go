@@ -10,7 +10,7 @@ import (
 	"golang.org/x/net/html"
 )
 
-// CheckPage holds a page to landmarks, headings in order, and to its head.
+// CheckPage checks the landmarks, the order of the headings and the head of a page.
 func CheckPage(t *testing.T, name string, p Tree) {
 	t.Helper()
 	for _, selector := range []string{

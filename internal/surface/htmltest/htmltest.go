@@ -21,8 +21,8 @@ func Parse(t testing.TB, text string) Tree {
 	return Tree{root}
 }
 
-// All returns the elements that a selector finds: names, #ids, .classes and
-// [attributes], joined for one element and by spaces for what is inside of it.
+// All returns the elements that a selector matches. A selector consists of names, #ids, .classes and [attributes];
+// those of one element are joined, and a space precedes descendants.
 func (t Tree) All(selector string) (found []Tree) {
 	found = []Tree{t}
 	for _, part := range strings.Fields(selector) {
@@ -51,7 +51,7 @@ func (t Tree) Children() (found []Tree) {
 	return found
 }
 
-// Texts returns the text of each element found, spaces folded.
+// Texts returns the text of each element that matches, with white space collapsed.
 func (t Tree) Texts(selector string) []string {
 	var texts []string
 	for _, f := range t.All(selector) {
@@ -60,7 +60,7 @@ func (t Tree) Texts(selector string) []string {
 	return texts
 }
 
-// One returns the text of the only element found.
+// One returns the text of the only element that matches. It fails the test if there is not exactly one.
 func (t Tree) One(tb testing.TB, selector string) string {
 	tb.Helper()
 	found := t.All(selector)
@@ -70,10 +70,10 @@ func (t Tree) One(tb testing.TB, selector string) string {
 	return found[0].Text()
 }
 
-// Text returns all text inside, spaces folded.
+// Text returns all text inside, with white space collapsed.
 func (t Tree) Text() string { return strings.Join(strings.Fields(t.RawText()), " ") }
 
-// RawText returns all text inside.
+// RawText returns all text inside, with its white space.
 func (t Tree) RawText() string {
 	var b strings.Builder
 	for n := range t.Descendants() {

@@ -14,8 +14,7 @@ import (
 	"github.com/allswell/allswell/internal/shared/jsonobject"
 )
 
-// The memory for bodies that handlers read as a whole. Small bodies need no place, so that large ones never keep them
-// out.
+// The memory for bodies that handlers read as a whole. Small bodies need no place, so large ones never block them.
 const (
 	smallBody  = 4 << 10  // bytes that any request may send without a place
 	mediumBody = 64 << 10 // bytes of a medium place
@@ -26,14 +25,14 @@ const (
 	bodyWait      = 5 * time.Second
 )
 
-// ErrBodies is the error of reading a body for which there is no room within bodyWait. It wraps kernel.ErrBusy.
+// ErrBodies is the error of reading a body that did not get a place within bodyWait. It wraps kernel.ErrBusy.
 var ErrBodies = fmt.Errorf("%w: too many large requests are being read", kernel.ErrBusy)
 
 // MaxBody is the maximum length of a request's body in bytes.
 const MaxBody = 1 << 20
 
-// ReadBody returns the request's body. The error is a *TooLarge if the body has more than limit bytes, and an
-// *kernel.ValidationError if it ends early, and ErrBodies if there is no room for it now.
+// ReadBody returns the request's body. The error is a *TooLarge if the body has more than limit bytes, a
+// *kernel.ValidationError if it ends early, and ErrBodies if there is no memory for it now.
 func ReadBody(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, error) {
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, limit))
 	if tooLarge := (*http.MaxBytesError)(nil); errors.As(err, &tooLarge) {
@@ -50,17 +49,17 @@ func ReadBody(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, erro
 	return body, nil
 }
 
-// Bodies bounds the memory for the bodies of requests in flight. Clients share it: one address, or one network, has at
-// most half of the places.
+// Bodies limits the memory for the bodies of requests in flight. One client address or one network has at most half of
+// the places.
 type Bodies struct{ medium, large *fair.Pool }
 
-// NewBodies returns a bound for all handlers that share it.
+// NewBodies returns the limit, for all handlers that share it.
 func NewBodies() *Bodies {
 	return &Bodies{fair.NewPool(mediumBodies, waitingBodies), fair.NewPool(largeBodies, waitingBodies)}
 }
 
-// Handler returns h with bodies that wait for a place while they are read, and fail with ErrBodies. The place is free
-// again when h returns. h must limit its bodies to about MaxBody.
+// Handler returns a handler that calls h with a body that waits for places while it is read, and fails with ErrBodies.
+// The places are freed when h returns. h must limit its bodies to about MaxBody.
 func (b *Bodies) Handler(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Body == nil || r.Body == http.NoBody || r.ContentLength >= 0 && r.ContentLength <= smallBody {
@@ -78,7 +77,7 @@ func (b *Bodies) Handler(h http.Handler) http.Handler {
 	})
 }
 
-// boundBody is a body that takes places while it is read.
+// boundBody is a body that acquires places while it is read.
 type boundBody struct {
 	io.ReadCloser
 	bodies  *Bodies
@@ -100,7 +99,8 @@ func (b *boundBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// grow takes the next larger place. Who has a large place waits for none, so that no two wait for each other.
+// grow acquires the next larger place. A body with a large place never waits again, so no two bodies wait for each
+// other.
 func (b *boundBody) grow() error {
 	pool, room := b.bodies.medium, mediumBody
 	if b.room >= mediumBody {

@@ -139,7 +139,7 @@ func (d *Document) ServeStatus(w http.ResponseWriter, r *http.Request, status in
 	}
 }
 
-// negotiate returns the encoding to answer with.
+// negotiate returns the encoded document in the encoding that the client accepts.
 func (d *Document) negotiate(r *http.Request) *encoded {
 	if len(d.gzip.body) < len(d.identity.body) && acceptsGzip(r.Header["Accept-Encoding"]) {
 		return &d.gzip

@@ -31,8 +31,8 @@ func Handle(log *slog.Logger, h Handler) http.Handler {
 	})
 }
 
-// FailPanic calls fail with the panic of the function that defers it, if there is one. It lets http.ErrAbortHandler
-// pass.
+// FailPanic recovers a panic of the function that defers it, and calls fail with it as an error. It panics again with
+// http.ErrAbortHandler.
 func FailPanic(fail func(error)) {
 	switch p := recover(); p {
 	case nil:
@@ -109,7 +109,7 @@ type failure struct {
 	Problems []kernel.Problem `json:"problems,omitempty"` // the errors as data, for clients that prefer them
 }
 
-// PreferProblems is the preference (RFC 7240) of clients that put errors into words of their own.
+// PreferProblems is the preference (RFC 7240) of clients that word errors themselves.
 const PreferProblems = "problems"
 
 // prefers reports whether a request has a preference.
@@ -132,15 +132,15 @@ type answer struct {
 	event  string // of the log, at level debug; "": none
 }
 
-// answerTo returns the response to an error of one kind, and whether the error is of that kind.
+// answerTo returns the response to an error, and whether the error is of its kind.
 type answerTo func(r *http.Request, err error) (answer, bool)
 
-// toError answers an error that is, or wraps, one that is known.
+// toError returns an answerTo for errors that wrap known.
 func toError(known error, a answer) answerTo {
 	return func(_ *http.Request, err error) (answer, bool) { return a, errors.Is(err, known) }
 }
 
-// toType answers errors of a type.
+// toType returns an answerTo for errors of a type.
 func toType[E error](respond func(*http.Request, E) answer) answerTo {
 	return func(r *http.Request, err error) (answer, bool) {
 		var e E
@@ -210,7 +210,8 @@ var busyAnswer = answer{
 	header: retryLater, event: "a request could not be served now",
 }
 
-// retryLater is the header of a 503, in seconds. A client that tries a few times survives a restart or a failover.
+// retryLater is the Retry-After header of a 503, in seconds. A client that tries a few times survives a restart or a
+// failover.
 var retryLater = map[string]string{"Retry-After": "5"}
 
 func invalidAnswer(r *http.Request, e *kernel.ValidationError) answer {
@@ -284,8 +285,8 @@ func ceilUnix(t time.Time) int64 {
 	return s
 }
 
-// Sentence summarises a validation error in one line: the first error, with fields in alphabetical order, and the
-// number of other errors.
+// Sentence summarizes a validation error in one line: the first error, with fields in alphabetical order, and the
+// number of other errors; "" without errors.
 func Sentence(bad *kernel.ValidationError) string {
 	if len(bad.Problems) == 0 {
 		return ""

@@ -21,9 +21,9 @@ var imageExtensions = map[string]string{
 	"image/svg+xml": ".svg", "image/x-icon": ".ico",
 }
 
-// ReadImage returns the page image in a body. Its name is 16 hexadecimal digits of a hash of the body and an extension,
-// so that caches may keep it forever. The error for a body that is not an image, or larger than
-// statuspage.MaxImageSize, is a *kernel.ValidationError for jsonobject.BodyField.
+// ReadImage returns the page image in a body. The image's name consists of 16 hexadecimal digits of a hash of the body
+// and an extension, so that caches may keep it forever. If the body is not an image, or larger than
+// statuspage.MaxImageSize, the error is a *kernel.ValidationError for jsonobject.BodyField.
 func ReadImage(kind statuspage.ImageKind, body []byte) (statuspage.PageImage, error) {
 	mediaType := imageType(body)
 	ext := imageExtensions[mediaType]

@@ -13,7 +13,8 @@ const (
 	PolicyAPI Policy = "default-src 'none'; frame-ancestors 'none'"
 	// PolicyData is for feeds, calendars, badges and JSON that other sites embed.
 	PolicyData Policy = "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
-	// PolicyWidget is for the state of a page in a frame on any site. It has nothing to click but a link to the page.
+	// PolicyWidget is for the state of a page in a frame on any site. The widget offers nothing to click except a link
+	// to the page.
 	PolicyWidget Policy = "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors *"
 	// PolicyImage is for uploaded images. An SVG can be opened like a page: it may
 	// contain its own style, and no script.
@@ -37,8 +38,8 @@ func PolicyPage(c PageContent) Policy {
 	return p + "form-action 'none'"
 }
 
-// PolicyPreview returns the policy of a preview of a page that this server frames, with one inline style sheet. Nothing
-// in it can be sent.
+// PolicyPreview returns the policy of a preview of a page in a frame of this server, with one inline style sheet. Forms
+// in it cannot be sent.
 func PolicyPreview(css string) Policy {
 	return Policy("default-src 'none'; style-src 'self' " + styleHash(css) +
 		"; img-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'self'")
@@ -52,7 +53,7 @@ func (p Policy) WithStyle(css string) Policy {
 	return p + "; style-src " + Policy(styleHash(css))
 }
 
-// styleHash returns the source of an inline style sheet.
+// styleHash returns the source expression of an inline style sheet.
 func styleHash(css string) string {
 	hash := sha256.Sum256([]byte(css))
 	return "'sha256-" + base64.StdEncoding.EncodeToString(hash[:]) + "'"

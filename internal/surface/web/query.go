@@ -73,8 +73,7 @@ func (q *Query) Text(name string) string {
 	return text
 }
 
-// Texts returns the texts that the parameter lists, separated by commas, or nil if it is absent. More than most are an
-// error.
+// Texts returns the comma-separated texts in the parameter, or nil if it is absent. More than most texts are an error.
 func (q *Query) Texts(name string, most int) []string {
 	text := q.Text(name)
 	if text == "" {
@@ -125,7 +124,8 @@ func Choice[T ~string](q *Query, name string, values []T) T {
 	return T(text)
 }
 
-// Choices returns the values that the parameter lists, separated by commas, without duplicates, or nil if it is absent.
+// Choices returns the comma-separated values in the parameter, without duplicates, or nil if it is absent. Other values
+// are an error.
 func Choices[T ~string](q *Query, name string, values []T) []T {
 	text, ok := q.one(name)
 	if !ok {

@@ -12,7 +12,7 @@ import (
 	"github.com/allswell/allswell/internal/shared/limit"
 )
 
-// Limits of what people run to test a configuration. Tests of checks and tests of channels count separately.
+// Limits of tests of a configuration. Tests of checks and tests of channels are counted separately.
 const (
 	MaxTestTimeout     = 30 * time.Second // less than a response may take
 	maxTestsPerMinute  = 30               // of a workspace, on each replica
@@ -35,7 +35,7 @@ func newTestLimits(now func() time.Time) testLimits {
 	return testLimits{now, limit.New(maxTestsPerMinute, time.Minute), fair.NewPool(maxConcurrentTests, 0)}
 }
 
-// begin begins a test, which is over when end is called. The error is a *TooMany above the limit of the workspace, and
+// begin begins a test, which lasts until end is called. The error is a *TooMany above the limit of the workspace, and
 // kernel.ErrBusy while too many tests run.
 func (l testLimits) begin(workspaceID string) (end func(), err error) {
 	now := l.now()
@@ -49,7 +49,7 @@ func (l testLimits) begin(workspaceID string) (end func(), err error) {
 	return end, nil
 }
 
-// CheckTester runs checks of configurations that people try. All surfaces share it, and its limits.
+// CheckTester runs checks of configurations that are not saved yet. All surfaces share one CheckTester, and its limits.
 type CheckTester struct {
 	run func(
 		ctx context.Context, workspaceID string, kind monitor.MonitorType, spec monitor.CheckSpec,
@@ -68,8 +68,8 @@ func NewCheckTester(
 	return &CheckTester{run, newTestLimits(now)}
 }
 
-// Test checks once, within the timeout of spec and MaxTestTimeout. A check that fails is a result. The error is a
-// *TooMany above the limit of the workspace, and kernel.ErrBusy while too many tests run.
+// Test checks once, with at most the timeout of spec and MaxTestTimeout. A failed check is a result, not an error. The
+// error is a *TooMany above the limit of the workspace, and kernel.ErrBusy while too many tests run.
 func (t *CheckTester) Test(
 	ctx context.Context, workspaceID string, kind monitor.MonitorType, spec monitor.CheckSpec,
 ) (monitor.CheckResult, error) {
@@ -83,21 +83,22 @@ func (t *CheckTester) Test(
 	return t.run(ctx, workspaceID, kind, spec)
 }
 
-// ChannelTester sends test messages to channels of alerts that people try. All surfaces share it, and its limits.
+// ChannelTester sends test messages to alert channels that are not saved yet. All surfaces share one ChannelTester, and
+// its limits.
 type ChannelTester struct {
 	send   func(ctx context.Context, c alert.Channel, by string) audience.SendOutcome
 	limits testLimits
 }
 
-// NewChannelTester returns a ChannelTester that sends with send, which gets a valid channel with its secrets, and who
-// asks for the test. now is the clock of the limit; nil: time.Now.
+// NewChannelTester returns a ChannelTester that sends with send. send gets a valid channel with its secrets, and the
+// name of the person who requested the test. now is the clock of the limit; nil: time.Now.
 func NewChannelTester(
 	send func(ctx context.Context, c alert.Channel, by string) audience.SendOutcome, now func() time.Time,
 ) *ChannelTester {
 	return &ChannelTester{send, newTestLimits(now)}
 }
 
-// Test sends one message, within MaxTestTimeout. A message that is not accepted is a result. The error is a *TooMany
+// Test sends one message, within MaxTestTimeout. A rejected message is a result, not an error. The error is a *TooMany
 // above the limit of the workspace, and kernel.ErrBusy while too many tests run.
 func (t *ChannelTester) Test(ctx context.Context, actor kernel.Actor, c alert.Channel) (audience.SendOutcome, error) {
 	end, err := t.limits.begin(actor.WorkspaceID)

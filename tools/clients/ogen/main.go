@@ -69,7 +69,7 @@ func main() {
 	fmt.Println("done")
 }
 
-// as returns an answer of the type T; any other ends the program.
+// as returns a response of the type T; any other response ends the program.
 func as[T any](answer any, err error) T {
 	must(err)
 	expected, ok := answer.(T)

@@ -56,7 +56,7 @@ func (c claims) identity(config Config, subject string) account.Identity {
 	return i
 }
 
-// isVerified reports whether the provider vouches for the e-mail address.
+// isVerified reports whether the provider has verified that the e-mail address belongs to the person.
 func (c claims) isVerified(issuer, email string) bool {
 	u, err := url.Parse(issuer)
 	if err != nil {

@@ -24,7 +24,7 @@ import (
 )
 
 const (
-	// requestTimeout bounds one request to the provider, and finishTimeout all requests of the end of a sign-in.
+	// requestTimeout limits one request to the provider, and finishTimeout all requests of Finish.
 	requestTimeout = 5 * time.Second
 	finishTimeout  = 10 * time.Second
 
@@ -115,8 +115,8 @@ func (p *Provider) configuration(ctx context.Context) (*discovered, error) {
 	return nil, err
 }
 
-// Flow is the random secret of one sign-in, which only the browser keeps that began it. The state, the nonce and the
-// verifier of the code are derived from it.
+// Flow is the random secret of one sign-in. Only the browser that began the sign-in keeps it. The state, the nonce and
+// the verifier of the code are derived from it.
 type Flow string
 
 func (f Flow) derive(purpose string) string {
@@ -124,13 +124,13 @@ func (f Flow) derive(purpose string) string {
 	return base64.RawURLEncoding.EncodeToString(sum[:])
 }
 
-// Matches reports whether a state that came back belongs to the flow.
+// Matches reports whether a state that the provider returned belongs to the flow.
 func (f Flow) Matches(state string) bool {
 	return f != "" && subtle.ConstantTimeCompare([]byte(f.derive("state")), []byte(state)) == 1
 }
 
-// AuthURL returns the address of the provider at which the person signs in. With again, the provider is to ask for a
-// new proof of identity, even if the person is signed in there.
+// AuthURL returns the URL of the provider at which the person signs in. With again, the provider must ask for a new
+// proof of identity, even if the person is signed in there.
 func (p *Provider) AuthURL(ctx context.Context, f Flow, again bool) (string, error) {
 	d, err := p.configuration(ctx)
 	if err != nil {
@@ -143,8 +143,8 @@ func (p *Provider) AuthURL(ctx context.Context, f Flow, again bool) (string, err
 	return d.oauth.AuthCodeURL(f.derive("state"), options...), nil
 }
 
-// SignOutURL returns the address of the provider that ends the person's session there and redirects to an address. It
-// is "" if the provider has none.
+// SignOutURL returns the URL of the provider that ends the person's session there and redirects to back. It is "" if
+// the provider has none.
 func (p *Provider) SignOutURL(ctx context.Context, back string) (string, error) {
 	d, err := p.configuration(ctx)
 	if err != nil || !isWebURL(d.endpoint.EndSession) {
@@ -161,8 +161,8 @@ func (p *Provider) SignOutURL(ctx context.Context, back string) (string, error) 
 	return u.String(), nil
 }
 
-// Finish exchanges the code that the provider has sent for the identity of the person. The caller has compared the
-// state.
+// Finish exchanges the code from the provider for the identity of the person, within finishTimeout. The caller must
+// have compared the state.
 func (p *Provider) Finish(ctx context.Context, f Flow, code string) (account.Identity, error) {
 	ctx, cancel := context.WithTimeout(ctx, finishTimeout)
 	defer cancel()
@@ -199,7 +199,7 @@ func (p *Provider) Finish(ctx context.Context, f Flow, code string) (account.Ide
 	return claims.identity(p.config, id.Subject), nil
 }
 
-// complete adds claims that the ID token lacks from the provider's userinfo endpoint.
+// complete adds claims that are missing in the ID token from the provider's userinfo endpoint.
 func (p *Provider) complete(ctx context.Context, d *discovered, token *oauth2.Token, subject string, c claims) error {
 	_, email := c["email"]
 	_, groups := c[p.config.GroupsClaim]
@@ -222,7 +222,7 @@ func (p *Provider) complete(ctx context.Context, d *discovered, token *oauth2.To
 			continue
 		}
 		c[name] = more[name]
-		if name == "email" { // what is said about an address belongs to it
+		if name == "email" { // email_verified is about this address
 			c["email_verified"] = more["email_verified"]
 		}
 	}

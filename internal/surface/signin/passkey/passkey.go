@@ -1,5 +1,5 @@
-// Package passkey makes the options and checks the answers of WebAuthn ceremonies. A passkey is always discoverable,
-// and its authenticator always verifies the user, so that it is enough to sign in.
+// Package passkey creates the options and verifies the responses of WebAuthn ceremonies. A passkey is always
+// discoverable, and its authenticator always verifies the user, so a passkey alone is enough to sign in.
 package passkey
 
 import (
@@ -15,11 +15,11 @@ import (
 	"github.com/go-webauthn/webauthn/webauthn"
 )
 
-// RelyingParty is the service, for which passkeys are made.
+// RelyingParty is the service for which passkeys are created.
 type RelyingParty struct{ w *webauthn.WebAuthn }
 
-// New returns the relying party with a base URL. It returns nil if browsers make no passkeys for it: its host is an IP
-// address, or it is reached over plain HTTP.
+// New returns the relying party with a base URL. It returns nil if browsers create no passkeys for the base URL: its
+// host is an IP address, or it is reached over plain HTTP.
 func New(base string) *RelyingParty {
 	u, err := url.Parse(base)
 	if err != nil || u.Hostname() == "" || u.Scheme != "https" && u.Hostname() != "localhost" {
@@ -35,16 +35,16 @@ func New(base string) *RelyingParty {
 			ResidentKey: protocol.ResidentKeyRequirementRequired, RequireResidentKey: protocol.ResidentKeyRequired(),
 			UserVerification: protocol.VerificationRequired,
 		},
-		// Password managers send outputs of extensions that nobody has asked for. None is used.
+		// Password managers send outputs of extensions that were not requested. None is used.
 		ExtensionsUnsolicitedOutputPolicy: protocol.UnsolicitedOutputPolicyIgnore,
 	})
 	if err != nil {
-		return nil // the host is no domain
+		return nil // the host is not a domain
 	}
 	return &RelyingParty{w}
 }
 
-// ErrRefused means that the answer of an authenticator is wrong.
+// ErrRefused means that the response of an authenticator is not valid.
 var ErrRefused = errors.New("the passkey was refused")
 
 // owner is a user as the library sees it.
@@ -86,8 +86,8 @@ func (p *RelyingParty) begin(o owner, challenge string) (*protocol.CredentialCre
 		})
 }
 
-// CreationOptions returns what navigator.credentials.create needs, as JSON marshals it, to make a passkey for a user on
-// an authenticator that has none of the others.
+// CreationOptions returns the options of navigator.credentials.create, as JSON marshals them, to create a passkey for a
+// user on an authenticator that has none of the others.
 func (p *RelyingParty) CreationOptions(user account.User, others []account.Passkey, challenge string) (any, error) {
 	options, _, err := p.begin(owner{user, others}, challenge)
 	if err != nil {
@@ -96,8 +96,8 @@ func (p *RelyingParty) CreationOptions(user account.User, others []account.Passk
 	return options.Response, nil
 }
 
-// Create returns the passkey that navigator.credentials.create has made, without id, name and times. It returns
-// ErrRefused.
+// Create returns the passkey that navigator.credentials.create has created, without id, name and times. The error is
+// ErrRefused if the response is not valid.
 func (p *RelyingParty) Create(user account.User, challenge string, response []byte) (made account.Passkey, err error) {
 	parsed, err := protocol.ParseCredentialCreationResponseBytes(response)
 	if err != nil {
@@ -117,7 +117,8 @@ func (p *RelyingParty) Create(user account.User, challenge string, response []by
 	}, nil
 }
 
-// RequestOptions returns what navigator.credentials.get needs, as JSON marshals it, to use any passkey of the service.
+// RequestOptions returns the options of navigator.credentials.get, as JSON marshals them, to use any passkey of the
+// service.
 func (p *RelyingParty) RequestOptions(challenge string) (any, error) {
 	options, _, err := p.w.BeginDiscoverableLogin(webauthn.WithChallenge([]byte(challenge)))
 	if err != nil {
@@ -131,7 +132,7 @@ type Assertion struct {
 	parsed *protocol.ParsedCredentialAssertionData
 }
 
-// ParseAssertion reads what navigator.credentials.get returned. It returns ErrRefused.
+// ParseAssertion parses what navigator.credentials.get returned. The error is ErrRefused if it is malformed.
 func ParseAssertion(response []byte) (Assertion, error) {
 	parsed, err := protocol.ParseCredentialRequestResponseBytes(response)
 	if err != nil {
@@ -146,7 +147,8 @@ func (a Assertion) CredentialID() []byte { return a.parsed.RawID }
 // Challenge returns the challenge that was signed.
 func (a Assertion) Challenge() string { return challenge(a.parsed.Response.CollectedClientData) }
 
-// CreationChallenge returns the challenge of what navigator.credentials.create returned. It returns ErrRefused.
+// CreationChallenge returns the challenge in what navigator.credentials.create returned. The error is ErrRefused if it
+// is malformed.
 func CreationChallenge(response []byte) (string, error) {
 	parsed, err := protocol.ParseCredentialCreationResponseBytes(response)
 	if err != nil {
@@ -163,8 +165,8 @@ func challenge(c protocol.CollectedClientData) string {
 	return string(text)
 }
 
-// Verify checks an assertion with the passkey of its credential id, and returns the new sign count. It returns
-// ErrRefused.
+// Verify verifies an assertion with the passkey of its credential id, and returns the new sign count. The error is
+// ErrRefused if the assertion is not valid.
 func (p *RelyingParty) Verify(a Assertion, user account.User, key account.Passkey) (signCount uint32, err error) {
 	_, state, err := p.w.BeginDiscoverableLogin(webauthn.WithChallenge([]byte(a.Challenge())))
 	if err != nil {

@@ -16,8 +16,9 @@ var commonPasswords string
 
 var common = sync.OnceValue(func() []string { return strings.Fields(commonPasswords) })
 
-// isCommon reports whether a password is in the list, or becomes a listed one without the digits and signs around it,
-// or repeats one thing only.
+// isCommon reports whether a password is common. It looks at the password in lower case, at the part from its first to
+// its last letter, and at the shortest texts of which these are repetitions: one of them is in the list, or has fewer
+// than four bytes.
 func isCommon(password string) bool {
 	lower := strings.ToLower(password)
 	core := strings.TrimFunc(lower, func(r rune) bool { return !unicode.IsLetter(r) })

@@ -17,14 +17,15 @@ const (
 	MaxLength = 512
 )
 
-// memory, in KiB, and passes of argon2id, as OWASP recommends. A hash takes about 50 ms of a processor.
+// memory, in KiB, and passes of argon2id, as OWASP recommends. A hash takes about 50 ms of processor time.
 var memory, passes = 19 << 10, 2
 
-// Weaken makes hashes cheap and weak in this process. Only the initialization of tests may call it, which hash often:
-// TestOnlyTestsWeakenHashes finds other callers.
+// Weaken makes hashes cheap and weak in this process. Only tests, which hash often, may call it, when they are
+// initialized. TestOnlyTestsWeakenHashes finds other callers.
 func Weaken() { memory, passes = 8, 1 }
 
-// Hash returns the argon2id hash of a password in PHC format, or ErrBusy.
+// Hash returns the argon2id hash of a password in PHC format. The error is ErrBusy if too many passwords are being
+// hashed.
 func Hash(ctx context.Context, asker Asker, password string) (string, error) {
 	end, err := hashes.begin(ctx, asker)
 	if err != nil {
@@ -43,13 +44,13 @@ func Hash(ctx context.Context, asker Asker, password string) (string, error) {
 	return digest.Encode(), nil
 }
 
-// decoy returns the hash of no password. It is compared where there is no hash, so that an unknown user takes as long
-// as a wrong password.
+// decoy returns a hash that no password has. It is compared where there is no hash, so that an unknown user takes as
+// long as a wrong password.
 func decoy() string {
 	return fmt.Sprintf("$argon2id$v=19$m=%d,t=%d,p=1$bm8gcGFzc3dvcmQgaGVyZQ$Jx0u3r3cQp1Yy8N4m0s8o2fUu5Yw1m0b4o0Q0p9Xl0c", memory, passes)
 }
 
-// Matches reports whether password has the hash. With the hash "" it takes as long, and returns false. It returns
+// Matches reports whether password has the hash. For the hash "" it takes as long, and returns false. The error is
 // ErrBusy if too many passwords are being checked.
 func Matches(ctx context.Context, asker Asker, hash, password string) (bool, error) {
 	end, err := hashes.begin(ctx, asker)
@@ -89,7 +90,7 @@ func Check(password string, about ...string) error {
 	return bad.Err()
 }
 
-// isAbout reports whether little is left of a password without the words in about.
+// isAbout reports whether little of a password remains without the words in about.
 func isAbout(password string, about []string) bool {
 	rest := strings.ToLower(password)
 	for _, text := range about {

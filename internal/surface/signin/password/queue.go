@@ -19,19 +19,19 @@ const (
 	maxWait    = 5 * time.Second
 )
 
-// Asker is who has a password hashed. Askers wait in two queues with places of their own, so that the attempts of
-// strangers, whom nothing limits in number, never make the others wait.
+// Asker is a person who has a password hashed. Strangers and proven persons wait in two queues with separate places, so
+// that any number of attempts by strangers never makes the others wait.
 type Asker struct {
 	proven bool
 	keys   []fair.Key
 }
 
-// Stranger returns an asker about whom nothing is known. Strangers share their places by all of the keys: whose account
-// or page it is about, and where they come from.
+// Stranger returns an asker about whom nothing is known. Strangers share their places fairly by each of the keys: the
+// account or the page that they want to enter, and their address.
 func Stranger(keys ...fair.Key) Asker { return Asker{false, keys} }
 
-// Proven returns an asker who has shown before who they are: by a session, a token, a one-time code, or the cookie of a
-// browser that has signed in before. The key names who.
+// Proven returns an asker who has proved their identity before: by a session, a token, a one-time code, or the cookie
+// of a browser that has signed in before. The key identifies the person.
 func Proven(key fair.Key) Asker { return Asker{true, []fair.Key{key}} }
 
 // queue computes a limited number of hashes at a time, because each takes memory and a processor.
@@ -44,8 +44,8 @@ func newQueue(places int) *queue {
 	return &queue{fair.NewPool(places, places*maxWaiting), fair.NewPool(places, places*maxWaiting)}
 }
 
-// begin waits until a hash may be computed, and returns the function that ends it. It returns ErrBusy if too many wait,
-// or if it takes longer than maxWait, and the error of ctx if that ends first.
+// begin waits until a hash may be computed. The caller calls end when it is done. The error is ErrBusy if too many
+// wait, or if it takes longer than maxWait, and the error of ctx if that ends first.
 func (q *queue) begin(ctx context.Context, a Asker) (end func(), err error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err

@@ -1,5 +1,5 @@
-// Package totp makes and checks the codes of authenticator apps (RFC 6238): six digits, SHA-1, a new one every 30
-// seconds, which is what all apps understand.
+// Package totp creates and checks the codes of authenticator apps (RFC 6238): six digits, SHA-1, and a new code every
+// 30 seconds, which all apps support.
 package totp
 
 import (
@@ -36,7 +36,8 @@ func ValidSecret(secret string) bool {
 	return len(secret) == secretLength && strings.Trim(secret, "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567") == ""
 }
 
-// Match returns the time step whose code was typed, at most one step away from the time at.
+// Match returns the time step of a code, which may be up to drift steps away from the time at. ok is false if the code
+// is wrong.
 func Match(secret, typed string, at time.Time) (matched int64, ok bool) {
 	now := at.Unix() / step
 	for s := now - drift; s <= now+drift; s++ {
@@ -48,7 +49,7 @@ func Match(secret, typed string, at time.Time) (matched int64, ok bool) {
 	return matched, ok
 }
 
-// Address returns the address that an authenticator app reads from a QR code.
+// Address returns the otpauth URL that an authenticator app reads from a QR code.
 func Address(secret, issuer, account string) string {
 	label := url.PathEscape(issuer) + ":" + url.PathEscape(account)
 	return "otpauth://totp/" + label + "?" + strings.ReplaceAll(url.Values{

@@ -120,7 +120,7 @@ func (p *Provider) keys(w http.ResponseWriter, _ *http.Request) {
 	}}})
 }
 
-// authorize signs in immediately and leads back.
+// authorize signs in immediately and redirects back.
 func (p *Provider) authorize(w http.ResponseWriter, r *http.Request) {
 	query := r.URL.Query()
 	code := rand.Text()
