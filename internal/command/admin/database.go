@@ -178,7 +178,7 @@ func sameFile(database, path string) bool {
 	return err == nil && err2 == nil && os.SameFile(a, b)
 }
 
-// databaseContext is the context of commands on a database that a running service may be using.
+// databaseContext is the context of commands on a database that a running service may use at the same time.
 type databaseContext struct {
 	console.Printer
 	database string

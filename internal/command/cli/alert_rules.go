@@ -140,7 +140,7 @@ func targetText(t client.AlertTarget, named names) string {
 	return strings.Join(named.of(slices.Concat(t.ChannelIDs, t.OnCallIDs)), ", ")
 }
 
-// ruleFlags are the flags of commands that create or change a rule for its parts.
+// ruleFlags are the flags of commands that create or change a rule. The flags below are for the parts of a rule.
 type ruleFlags struct {
 	resourceFlags
 	QuietHours *string  `placeholder:"FROM-UNTIL" help:"When alerts wait for the end of these hours, such as 22:00-07:00."`
@@ -154,8 +154,8 @@ func (f ruleFlags) givesQuietHours() bool {
 	return f.QuietHours != nil || f.QuietZone != nil || len(f.QuietDay) > 0
 }
 
-// quietHours returns the quiet hours after the change, with what is not given as it was; nil: none are given. before is
-// nil if there were none.
+// quietHours returns the quiet hours after the change; nil: no flag of the quiet hours is given. What is not given
+// stays as in before, which is nil if there were none.
 func (f ruleFlags) quietHours(before *client.QuietHours) (*client.QuietHours, error) {
 	if !f.givesQuietHours() {
 		return nil, nil
@@ -183,7 +183,7 @@ func (f ruleFlags) quietHours(before *client.QuietHours) (*client.QuietHours, er
 	return &q, nil
 }
 
-// escalation returns the steps that are given.
+// escalation returns the steps of the flag --escalate.
 func (f ruleFlags) escalation(c *commandContext) (steps []client.EscalationStep, err error) {
 	for _, given := range f.Escalate {
 		after, name, ok := strings.Cut(given, ":")

@@ -68,7 +68,7 @@ func (cmd *announcementCreate) Run(c *commandContext) error {
 	})
 }
 
-// shown returns when an announcement is shown.
+// shown returns the time span in which an announcement is shown, for people.
 func (c *commandContext) shown(a *client.Announcement) string {
 	if a.ShownUntil == nil {
 		return "from " + c.time(a.ShownFrom) + " until it is deleted"

@@ -164,7 +164,7 @@ type channelOptions struct {
 	fieldFlags
 }
 
-// given returns the given fields that channels of all types have, as they are in the API.
+// given returns the given fields that channels of all types have, in the form of the API.
 func (f channelOptions) given(c *commandContext) (map[string]any, error) {
 	given, err := f.resourceFlags.given(c, nil)
 	if fallback, ok := given["fallback_id"].(*string); ok && err == nil {
@@ -176,7 +176,7 @@ func (f channelOptions) given(c *commandContext) (map[string]any, error) {
 	return given, err
 }
 
-// newChannel is embedded by the commands that say all of a channel.
+// newChannel is embedded by the commands that create or replace a channel.
 type newChannel struct {
 	Type string `required:"" placeholder:"TYPE" help:"Type of the channel: ${channel_types}. With --help, only its flags are shown."`
 	channelOptions
@@ -278,8 +278,8 @@ func (cmd *channelDelete) Run(c *commandContext) error {
 	return c.deleted(c.api.DeleteChannel(c.Ctx, ch.ID), "channel", ch.Name)
 }
 
-// confirmDeletion asks whether to delete a channel that is the fallback of others. The API refuses to delete one that
-// something else uses, so that these are not asked about.
+// confirmDeletion asks whether to delete a channel that is the fallback of others. It does not ask about a channel with
+// other uses, because the API refuses to delete it.
 func (c *commandContext) confirmDeletion(ch *client.Channel) error {
 	var names []string
 	for _, u := range ch.UsedBy {

@@ -233,13 +233,14 @@ type componentEdit struct {
 	showing
 }
 
-// showing is embedded by the commands that can show a hidden component.
+// showing is embedded by the commands that can make a hidden component visible.
 type showing struct {
 	Yes bool `short:"y" help:"Show a hidden component without confirmation. Required if there is no terminal."`
 }
 
-// confirm asks before a hidden component is shown, because visitors then see its past, too. page is "" if the component
-// is given by its id. It returns nil if hidden does not show the component, or if it does not exist.
+// confirm asks before a hidden component becomes visible, because visitors then see its past, too. page is "" if the
+// component is given by its id. It returns nil without asking if hidden is not false, or if no such component is
+// hidden.
 func (f showing) confirm(c *commandContext, hidden *bool, page, component string) error {
 	if f.Yes || hidden == nil || *hidden {
 		return nil

@@ -1,4 +1,4 @@
-// Package cli has the commands that use the API of a running Allswell server, one file for each noun. They see the
+// Package cli has the commands that use the API of a running Allswell server, one file for each noun. They access the
 // server only through package client.
 package cli
 
@@ -32,8 +32,7 @@ type ClientSettings struct {
 	Wide  bool   `help:"Print whole ids, and do not cut columns to fit the terminal."`
 }
 
-// monitorSettings are ClientSettings of the commands that have a flag --url of their own, the address that a monitor
-// checks.
+// monitorSettings are ClientSettings for commands that have their own flag --url, the URL that a monitor checks.
 type monitorSettings struct {
 	URL   string `name:"server" env:"ALLSWELL_URL" default:"http://localhost:8080" placeholder:"URL" help:"URL of the Allswell server."`
 	Token string `env:"ALLSWELL_TOKEN" secret:"" placeholder:"SECRET" help:"API token."`
@@ -89,8 +88,8 @@ type commandContext struct {
 // sent is a resource of the API.
 type sent interface{ RawJSON() json.RawMessage }
 
-// object prints a resource: the JSON of the API, exactly as the server sent it, or what show prints. It returns err if
-// there is one.
+// object prints a resource: the JSON of the API exactly as the server sent it, or the text that show prints. If err is
+// not nil, it returns err.
 func object[T sent](c *commandContext, v T, err error, show func(T)) error {
 	if err != nil {
 		return err
@@ -102,8 +101,8 @@ func object[T sent](c *commandContext, v T, err error, show func(T)) error {
 	return nil
 }
 
-// table prints the first resources of a list of total resources: a JSON array of them exactly as the server sent them,
-// or a table with a row for each.
+// table prints the first resources of a list of total resources: as a JSON array, each exactly as the server sent it,
+// or as a table with a row for each.
 func table[T sent](c *commandContext, list []T, total int, none string, header []string, row func(T) []string) error {
 	more := fmt.Sprintf("… and %d more (--limit).\n", total-len(list))
 	if c.JSON {
@@ -134,7 +133,8 @@ func table[T sent](c *commandContext, list []T, total int, none string, header [
 	return nil
 }
 
-// shortenIDs shortens the ids in the first column to what is unambiguous among them, if commands accept such ids.
+// shortenIDs shortens the ids in the first column to prefixes that are unique among them, if commands accept such
+// prefixes.
 func shortenIDs(rows [][]string) {
 	ids := make([]string, len(rows))
 	least := 0
@@ -151,7 +151,7 @@ func shortenIDs(rows [][]string) {
 	}
 }
 
-// shortIDLength returns the minimum length of a short form of an id; 0: it has none.
+// shortIDLength returns the minimum length of the short form of an id; 0: it has none.
 func shortIDLength(id string) int {
 	if uuid.MatchString(id) {
 		return shownUUID
@@ -167,7 +167,7 @@ func shortIDLength(id string) int {
 	return 0
 }
 
-// deleted prints that a resource was deleted, unless err says that it was not.
+// deleted prints that a resource was deleted. If err is not nil, it returns err.
 func (c *commandContext) deleted(err error, noun, name string) error {
 	if err == nil {
 		c.Done("Deleted the %s %s.", noun, console.Visible(name))
@@ -222,8 +222,8 @@ func (t *updateText) read(c *commandContext) (string, error) {
 	return *text, nil
 }
 
-// printAddress prints where visitors find something on a page, and who they are if the page is not public. If the page
-// cannot be read, the address is that on the server.
+// printAddress prints the URL of something on a page, and who can see it if the page is not public. If the page cannot
+// be read, it prints the URL on the server.
 func (c *commandContext) printAddress(slug, path string) {
 	base, who := c.api.BaseURL()+"/status/"+slug, ""
 	if page, err := c.api.GetPage(c.Ctx, slug); err == nil && page.URL != "" {
@@ -277,7 +277,7 @@ func timeOr(t *time.Time, none string) string {
 	return console.Time(*t)
 }
 
-// nullable returns the change of a field that a flag sets and another one clears.
+// nullable returns the change of a field that one flag sets and another one clears.
 func nullable[V any](value *V, clear bool) (n client.Nullable[V]) {
 	switch {
 	case clear:
@@ -318,7 +318,7 @@ func (f confirmation) confirm(c *commandContext, describe func() (string, error)
 	return c.confirm(question{verb: "delete", done: "deleted", what: what, warning: "this cannot be undone"})
 }
 
-// question is what the user is asked before a command does something.
+// question is a question that the user answers before a command does something.
 type question struct {
 	verb, done string // "delete", "deleted"
 	what       string
@@ -326,7 +326,8 @@ type question struct {
 	flag       string // that answers it; "": --yes
 }
 
-// confirm asks on the terminal, and returns an error unless the answer is yes. Without a terminal, the flag is needed.
+// confirm asks on the terminal, and returns an error unless the answer is yes. Without a terminal it returns an error
+// that names the flag.
 func (c *commandContext) confirm(q question) error {
 	what := console.Visible(q.what)
 	if !c.Interactive {
@@ -355,7 +356,7 @@ type uniqueName struct {
 	AllowDuplicate bool `help:"Create it even if the page has one with this name."`
 }
 
-// explain adds to an error about a name that the flag allows a second object with this name.
+// explain adds to an error about a name that is in use that --allow-duplicate permits a second object with this name.
 func (f uniqueName) explain(err error) error {
 	if refused := (*client.Error)(nil); errors.As(err, &refused) && !f.AllowDuplicate {
 		for i, p := range refused.Problems {

@@ -49,7 +49,7 @@ var domainResultTexts = map[client.DomainResult]string{
 	client.DomainUsedByOther: "the TXT record was found, but another page is served at the domain",
 }
 
-// textOf returns the explanation of a word of the API, or the word if it is not known.
+// textOf returns the explanation of a value of the API, or the value if it is not known.
 func textOf[T ~string](texts map[T]string, word *T) string {
 	if text, ok := texts[optional.Value(word)]; ok {
 		return text

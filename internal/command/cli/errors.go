@@ -15,7 +15,7 @@ import (
 	"github.com/allswell/allswell/internal/domain/kernel"
 )
 
-// stepError is an error of one of several calls of a command.
+// stepError is the error of one of several calls of a command.
 type stepError struct {
 	step    string // what failed, and what was done before
 	changed bool   // earlier calls have changed something
@@ -28,9 +28,8 @@ func (e *stepError) Unwrap() error { return e.err }
 // after adds to an error what the command did before it.
 func after(done string, err error) error { return &stepError{done, true, err} }
 
-// Message returns the text of a command's error for the user. Errors of the API are described in terms of the command
-// line: by the codes of the errors, and with the flags and arguments of its command. It is nil if it could not be
-// parsed.
+// Message returns the text of a command's error for the user. It words errors of the API by their codes, and with the
+// flags and arguments of the command. parsed is nil if the command line could not be parsed.
 func Message(parsed *kong.Context, err error) string {
 	refused := (*client.Error)(nil)
 	if !errors.As(err, &refused) {
@@ -43,7 +42,7 @@ func Message(parsed *kong.Context, err error) string {
 	return step.step + ": " + describe(refused, words, step.changed)
 }
 
-// describe describes an error of the API. changed is whether the command has changed something.
+// describe describes an error of the API. changed means that the command has changed something before the error.
 func describe(refused *client.Error, words fieldWords, changed bool) string {
 	switch refused.Code {
 	case client.CodeUnauthenticated:
@@ -65,7 +64,7 @@ func describe(refused *client.Error, words fieldWords, changed bool) string {
 	return text
 }
 
-// fields lists what was refused, each problem on its own line.
+// fields lists the problems of a refused request, each on its own line.
 func fields(refused *client.Error, words fieldWords) string {
 	if len(refused.Problems) == 0 {
 		return " " + console.Visible(refused.Message)
@@ -87,7 +86,7 @@ func fields(refused *client.Error, words fieldWords) string {
 	return b.String()
 }
 
-// problem returns a problem as the domain has it, with its words.
+// problem returns a problem of the API as a problem of the domain, which has the texts.
 func problem(p client.Problem) kernel.Problem {
 	args := make([]any, len(p.Args))
 	for i, arg := range p.Args {

@@ -25,8 +25,8 @@ type fieldFlags struct {
 	of []configfield.Shared
 }
 
-// addFieldFlags gives commands the flags of some fields. heading is the heading of the flags of fields that all types
-// have, if there are such fields.
+// addFieldFlags adds the flags of some fields to commands. heading is the heading of the flags of fields that all types
+// have.
 func addFieldFlags(of []configfield.Shared, types int, heading string, commands ...*fieldFlags) {
 	var fields []reflect.StructField
 	for i, f := range of {
@@ -63,11 +63,11 @@ func negatable(kind configfield.Kind) string {
 	return ""
 }
 
-// commonFlags are flags of all commands, which some fields of channels would have, too.
+// commonFlags are flags of all commands, whose names fields of channels must not take.
 var commonFlags = []string{"server", "token", "json", "wide"}
 
-// flagName returns the name of a field's flag: url is --url. The flag of expected_statuses gives one status each time,
-// so it is --expected-status.
+// flagName returns the name of a field's flag: url is --url. A flag that is repeated for each item has the singular:
+// expected_statuses is --expected-status.
 func flagName(f configfield.Field) string {
 	name := strings.ReplaceAll(f.Name, "_", "-")
 	if slices.Contains(commonFlags, name) {
@@ -101,7 +101,7 @@ func flagPlaceholder(f configfield.Field) string {
 	return word
 }
 
-// flagGroup is the heading of a flag in the help: the types that have the field.
+// flagGroup returns the heading of a flag in the help: the types that have the field.
 func flagGroup(f configfield.Shared, types int, all string) string {
 	if len(f.Of) == types {
 		return all
@@ -118,7 +118,7 @@ func typeNames(names []string) string {
 	return strings.Join(names[:last], ", ") + " or " + names[last]
 }
 
-// flagText returns the help of a field's flag, which is true for all types that have the field.
+// flagText returns the help of a field's flag, which must be true for all types that have the field.
 func flagText(f configfield.Shared) string {
 	if !f.SameHelp() {
 		label := slices.MinFunc(f.Of, func(a, b configfield.Owner) int {
@@ -155,8 +155,9 @@ func typesOf(noun string) (fields []configfield.Shared, types []string) {
 	return nil, nil
 }
 
-// NarrowHelp prepares the help of a command for the type that --type names, if it does: among the flags of types, it
-// shows only the flags of this type, with their own texts. It returns an error if there is no such type.
+// NarrowHelp prepares the help of a command for the type that --type names: of the flags of types, it shows only the
+// flags of this type, with their own texts. Without --type it does nothing. It returns an error if there is no such
+// type.
 func NarrowHelp(ctx *kong.Context) error {
 	node := ctx.Selected()
 	if node == nil || node.Parent == nil {
@@ -244,7 +245,7 @@ func (f fieldFlags) fields(c *commandContext, kind string) (map[string]any, erro
 	return given, nil
 }
 
-// flagOfField returns the name of the flag of the first of some fields.
+// flagOfField returns the name of the flag of one of the fields.
 func flagOfField(fields map[string]any) string {
 	for _, f := range check.Fields() {
 		if _, ok := fields[f.Name]; ok {
@@ -254,11 +255,11 @@ func flagOfField(fields map[string]any) string {
 	return ""
 }
 
-// maxFileField is the most bytes of a file that is the value of a flag.
+// maxFileField is the maximum number of bytes in a file that is the value of a flag.
 const maxFileField = monitor.MaxCheckConfig
 
 // textOrFile returns the value of a flag. The value of a secret or of a long text may be @FILE, so that others on the
-// machine do not see it in the list of processes; @- is standard input.
+// machine do not see it in the process list; @- is standard input.
 func textOrFile(c *commandContext, f configfield.Field, value string) (string, error) {
 	path, isFile := strings.CutPrefix(value, "@")
 	if !isFile || !f.Secret && f.Kind != configfield.KindLongText {

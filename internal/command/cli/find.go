@@ -13,7 +13,7 @@ import (
 	"github.com/allswell/allswell/internal/shared/timeinput"
 )
 
-// pageFlag is embedded by the commands of what is on a page.
+// pageFlag is embedded by the commands for things on a page.
 type pageFlag struct {
 	Page string `env:"ALLSWELL_PAGE" placeholder:"SLUG" help:"Slug of the page. Not needed if there is only one."`
 }
@@ -45,7 +45,7 @@ func (f *pageFlag) choose(c *commandContext) error {
 	return nil
 }
 
-// optionalPage is embedded by the commands of a page that work on the only one by default.
+// optionalPage is embedded by the commands of a page. The default is the only page.
 type optionalPage struct {
 	Page string `arg:"" optional:"" name:"slug" env:"ALLSWELL_PAGE" help:"Slug of the page. Not needed if there is only one."`
 }
@@ -55,12 +55,12 @@ func (f *optionalPage) choose(c *commandContext) error { return (*pageFlag)(f).c
 // Limits of searches.
 const (
 	maxSameName = 100    // resources with the same name, whose ids are listed
-	maxSearched = 10_000 // resources that are searched for a prefix of an id or a title
-	minIDPart   = 6      // characters after comp_ of an id that may be the beginning of another
+	maxSearched = 10_000 // resources that are searched for an id prefix or a title
+	minIDPart   = 6      // minimum characters after comp_ of an id prefix
 )
 
-// Minimum lengths of the ids in tables on a terminal. They include the time of the creation in milliseconds, so that
-// they are rarely ambiguous outside of the table either.
+// Minimum lengths of ids in tables on a terminal. They include the creation time in milliseconds, so that they are
+// rarely ambiguous outside the table either.
 const (
 	shownIDPart = 10 // after comp_
 	shownUUID   = 13
@@ -108,8 +108,8 @@ func find[T any](
 	return only(ids, fmt.Sprintf("several %s are named %q", plural(kind.noun), given))
 }
 
-// isWholeID reports whether given, which is an id that begins with prefix if it begins with prefix at all, cannot be
-// the beginning of a longer one.
+// isWholeID reports whether given begins with prefix and is used as an id without a search: it is complete, or too
+// short to be the beginning of an id.
 func isWholeID(prefix, given string) bool {
 	rest, isID := strings.CutPrefix(given, prefix)
 	return isID && (kernel.ValidID(prefix, given) || len(rest) < minIDPart)
@@ -131,7 +131,7 @@ func findByPrefix[T any](
 	return only(ids, fmt.Sprintf("the ids of several %s begin with %q", plural(noun), given))
 }
 
-// search calls look for the resources in a list.
+// search calls look for each resource in a list. It returns an error if there are more than maxSearched.
 func search[T any](c *commandContext, list *client.List[T], noun string, look func(*T)) error {
 	n := 0
 	for v, err := range list.All(c.Ctx) {
@@ -146,7 +146,7 @@ func search[T any](c *commandContext, list *client.List[T], noun string, look fu
 	return nil
 }
 
-// only returns the only id, or an error that lists them.
+// only returns the only id, or an error that lists the ids.
 func only(ids []string, several string) (string, error) {
 	if len(ids) == 1 {
 		return console.Visible(ids[0]), nil
@@ -177,8 +177,8 @@ type titled struct {
 	active    bool // not over
 }
 
-// findTitled returns the id of a resource that is given by an unambiguous beginning of its id or by its title.
-// If several have the title, the only active one is meant.
+// findTitled returns the id of a resource that is given by an unambiguous beginning of its id or by its title. If
+// several resources have the title, it returns the only active one.
 func findTitled[T any](
 	c *commandContext, lists []*client.List[T], noun, given string, describe func(*T) titled,
 ) (string, error) {
@@ -195,7 +195,7 @@ func findNamed[T any](
 	})
 }
 
-// notFound is the error that nothing has a title or a name.
+// notFound is the error that no resource has a title or a name.
 type notFound string
 
 func (e notFound) Error() string { return string(e) }
@@ -295,7 +295,7 @@ func (a *incidentArgument) latest(
 	return latest.ID, nil
 }
 
-// isDraft reports whether the incident with the id is a draft on any page: the incident itself does not show it.
+// isDraft reports whether the incident with the id is a draft on any page. The incident itself does not show it.
 func (c *commandContext) isDraft(id string) (bool, error) {
 	for page, err := range c.api.ListPages().All(c.Ctx) {
 		if err != nil {
@@ -373,8 +373,8 @@ func (c *commandContext) monitor(given string) (string, error) {
 		func(m *client.Monitor) (id, name string) { return m.ID, m.Name })
 }
 
-// zonePage returns the page whose time zone a command uses that is not limited to the page of ALLSWELL_PAGE: the given
-// page if there is only one, or else the page of the variable.
+// zonePage returns the page whose time zone applies to a command that is about any number of pages: the given page if
+// there is exactly one, or else the page of ALLSWELL_PAGE.
 func zonePage(given ...string) *pageFlag {
 	if len(given) == 1 && given[0] != "" {
 		return &pageFlag{given[0]}
@@ -382,8 +382,8 @@ func zonePage(given ...string) *pageFlag {
 	return &pageFlag{os.Getenv("ALLSWELL_PAGE")}
 }
 
-// moment returns a time of the command line. If it is given without an offset, it is in the time zone of the page,
-// which becomes the zone of the answer.
+// moment returns a time from the command line. A time without an offset is in the time zone of the page, which then is
+// also the zone of the output.
 func (c *commandContext) moment(m timeinput.Moment, page *pageFlag) (time.Time, error) {
 	if m.NeedsZone() && c.zone == nil {
 		if err := page.choose(c); err != nil {

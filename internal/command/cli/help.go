@@ -59,8 +59,8 @@ func CompletionValues() map[reflect.Type][]string {
 	return all
 }
 
-// addValues adds the values of a type of the client, and of the same type of the domain: flags that follow from the
-// descriptions of resources have the latter.
+// addValues adds the values for a type of the client, and for the same type of the domain, which flags that follow from
+// descriptions of resources have.
 func addValues[C, D ~string](all map[reflect.Type][]string, values []D) {
 	texts := textsOf(values)
 	all[reflect.TypeFor[C]()], all[reflect.TypeFor[D]()] = texts, texts

@@ -91,7 +91,7 @@ func (cmd *incidentCreate) Run(c *commandContext) error {
 	})
 }
 
-// setTimes sets when an incident that is recorded later began and ended.
+// setTimes sets the beginning and the end of an incident that is recorded later.
 func (cmd *incidentCreate) setTimes(c *commandContext, incident *client.NewIncident) (err error) {
 	if cmd.Ended != nil && cmd.Began == nil {
 		return console.UsageErrorf("--ended needs --began")
@@ -112,8 +112,8 @@ func (c *commandContext) optionalMoment(given *timeinput.Moment, page *pageFlag)
 	return &at, err
 }
 
-// explain prints what the server and the command have chosen: the impact, and the statuses of the components that were
-// given without one, unless the incident is resolved already.
+// explain prints what the server and the command have chosen: the impact, and the statuses of components that were
+// given without one, unless the incident is already resolved.
 func (cmd *incidentCreate) explain(
 	c *commandContext, i *client.Incident, components []client.AffectedStatus, assumed []affected,
 ) {
@@ -162,8 +162,8 @@ func (cmd *incidentCreate) setsImpact(c *commandContext) bool {
 	return err == nil && template.Impact != nil
 }
 
-// suggestComponents prints how to name the components that a new incident affects, with the components that its text
-// mentions, or all if it mentions none. It prints nothing if there are none, or if they cannot be read.
+// suggestComponents prints how to name the affected components of a new incident, with the components that its text
+// mentions, or all components if it mentions none. It prints nothing if there are none, or if they cannot be read.
 func (c *commandContext) suggestComponents(page, incident, text string) {
 	var all, mentioned []string
 	text = strings.ToLower(text)
@@ -190,8 +190,8 @@ func (c *commandContext) suggestComponents(page, incident, text string) {
 	}
 }
 
-// assumeStatuses gives a status to the components that are given without one, and returns them: the status that goes
-// with the impact, or degraded.
+// assumeStatuses sets the status of components that are given without one, and returns them: the status that matches
+// the impact, or degraded.
 func (cmd *incidentCreate) assumeStatuses() (assumed []affected) {
 	status := client.StatusDegraded
 	if cmd.Impact != nil {
@@ -220,7 +220,7 @@ func incidentRow(i *client.Incident) []string {
 	return []string{i.ID, incidentState(i), string(i.Impact), console.Time(i.CreatedAt), i.Title}
 }
 
-// incidentState returns the state, and that the incident is resolved if the state does not say so.
+// incidentState returns the state, with the note that the incident is resolved if the state does not show it.
 func incidentState(i *client.Incident) string {
 	if i.Resolved && i.State != client.IncidentResolved {
 		return string(i.State) + " (resolved)"
@@ -250,7 +250,7 @@ func (cmd *incidentList) Run(c *commandContext) error {
 	return c.mentionDrafts(cmd.Page, filter)
 }
 
-// mentionDrafts prints how many drafts match the filter of a list without them.
+// mentionDrafts prints how many drafts match the filter of a list that omits drafts.
 func (c *commandContext) mentionDrafts(page string, filter client.IncidentFilter) error {
 	filter.Drafts = true
 	n, err := c.api.ListIncidents(page, filter).Count(c.Ctx)

@@ -32,8 +32,8 @@ type MaintenanceCommands struct {
 	Delete maintenanceDelete `cmd:"" help:"Delete maintenance with its updates. If it has not ended, this cancels it."`
 }
 
-// NewMaintenanceCommands returns the commands, with flags for fields. The flags for times are by hand, because the end
-// can be given as a duration.
+// NewMaintenanceCommands returns the commands, with flags for fields. The flags for times are written by hand, because
+// the end can be given as a duration.
 func NewMaintenanceCommands() (c MaintenanceCommands) {
 	c.Create.resourceFlags = newResourceFlags(resource.Maintenance.Infos("title", "message", "remind_before",
 		"components"), field.Creation)
@@ -62,7 +62,7 @@ func (s span) beginning(c *commandContext, page *pageFlag) (*time.Time, error) {
 	return nil, nil
 }
 
-// end returns when maintenance that begins then ends; nil if that is not given.
+// end returns the end of maintenance with the given beginning; nil: it is not given.
 func (s span) end(c *commandContext, page *pageFlag, beginning time.Time) (*time.Time, error) {
 	switch {
 	case s.Until != nil:
@@ -117,7 +117,7 @@ func (c *commandContext) ends(m *client.Maintenance) string {
 	return c.time(cmp.Or(optional.Value(m.EndedAt), m.ScheduledUntil))
 }
 
-// time formats a time in the zone of the answer.
+// time formats a time in the zone of the output.
 func (c *commandContext) time(t time.Time) string {
 	if c.zone == nil {
 		return console.Time(t)
@@ -125,7 +125,7 @@ func (c *commandContext) time(t time.Time) string {
 	return console.TimeIn(t, c.zone)
 }
 
-// timesOf returns from when until when maintenance lasts, and in which time zone if the command line did not say.
+// timesOf returns the beginning and the end of maintenance, and the time zone if the command line did not give it.
 func (c *commandContext) timesOf(m *client.Maintenance) string {
 	times := "from " + c.begins(m) + " until " + c.ends(m)
 	if c.zone != nil {

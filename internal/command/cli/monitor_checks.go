@@ -18,19 +18,19 @@ import (
 	"github.com/allswell/allswell/internal/shared/settings"
 )
 
-// newTiming are the flags that all checks have, of commands that create or test a monitor.
+// newTiming has the flags for the durations of checks, for commands that create or test a monitor.
 type newTiming struct {
 	Timeout   *time.Duration `placeholder:"DURATION" group:"Of all checks:" help:"Maximum duration of a check, such as 5s; less than the interval. Default: 10s, but at most half the interval."`
 	SlowAfter *time.Duration `placeholder:"DURATION" group:"Of all checks:" help:"Response time above which a result is slow, such as 800ms. Default: off."`
 }
 
-// counting are the other flags that all checks have.
+// counting has the other flags that all checks have.
 type counting struct {
 	RecoveryThreshold *int `placeholder:"COUNT" group:"Of all checks:" help:"Consecutive good results that end an outage. Default: 1."`
 	ConfirmFrom       *int `placeholder:"COUNT" group:"Of all checks:" help:"Number of locations that must find the target failing before a failure counts. Default: 1."`
 }
 
-// timing returns the durations of a new check. Zero is the default.
+// timing returns the durations of a new check. Zero values mean the defaults.
 func (f newTiming) timing() (timeout client.Seconds, slowAfter *client.DecimalSeconds, err error) {
 	if f.Timeout != nil {
 		if *f.Timeout%time.Second != 0 || *f.Timeout <= 0 {
@@ -47,10 +47,11 @@ func (f newTiming) timing() (timeout client.Seconds, slowAfter *client.DecimalSe
 	return timeout, slowAfter, nil
 }
 
-// hasTarget reports whether the service checks the target of a monitor. Servers before checks send no type.
+// hasTarget reports whether the service checks the target of a monitor. Servers from before checks existed send no
+// type.
 func hasTarget(m *client.Monitor) bool { return m.Type != "" && m.Type != client.MonitorHeartbeat }
 
-// target returns what a monitor checks, in few words; "": it waits for pings.
+// target returns the target of a monitor as short text; "": it waits for pings.
 func target(m *client.Monitor) string {
 	for _, name := range []string{"url", "host"} {
 		text, _ := m.Check[name].(string)
@@ -215,7 +216,7 @@ type monitorTest struct {
 	fieldFlags
 }
 
-// Run checks once and prints the result. It fails if the check does.
+// Run checks once and prints the result. It returns an error if the check fails.
 func (cmd *monitorTest) Run(c *commandContext) error {
 	fields, err := cmd.fields(c, string(cmd.Type))
 	if err != nil {
@@ -255,7 +256,7 @@ func (cmd *monitorTest) Run(c *commandContext) error {
 	return nil
 }
 
-// printResult prints a result with the times that its parts took.
+// printResult prints a result with the durations of its phases.
 func (c *commandContext) printResult(r *client.CheckResult) {
 	properties := [][2]string{{"Status", string(r.Status)}, {"Reason", optional.Value(r.Reason)}}
 	for _, p := range []struct {

@@ -54,7 +54,7 @@ func (cmd *monitorList) Run(c *commandContext) error {
 	})
 }
 
-// monitorState returns a monitor's state as a word for people.
+// monitorState returns a monitor's state, for people.
 func monitorState(m *client.Monitor) string {
 	switch {
 	case !m.Enabled && m.PausedUntil != nil:

@@ -71,7 +71,7 @@ func summaryRow(s client.CheckSummary) []string {
 	return row
 }
 
-// milliseconds returns seconds as people read times of responses.
+// milliseconds formats a response time in seconds for people.
 func milliseconds(seconds *float64) string {
 	switch {
 	case seconds == nil:

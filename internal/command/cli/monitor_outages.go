@@ -68,7 +68,7 @@ func outageReason(o *client.Outage) string {
 	}
 }
 
-// printViews says what each location saw last, and when there was no reliable view of the target.
+// printViews prints the last result of each location, and the gaps in which there was no reliable view of the target.
 func printViews(c *commandContext, s *client.CheckState) {
 	if s == nil {
 		return

@@ -75,7 +75,7 @@ func (cmd *monitorResume) Run(c *commandContext) error {
 	})
 }
 
-// nextPing says until when the next ping is due, or when the next check is.
+// nextPing returns a sentence about when the next ping is due, or when the next check runs.
 func nextPing(m *client.Monitor) string {
 	switch {
 	case hasTarget(m) && m.NextCheckAt == nil:

@@ -37,7 +37,7 @@ func (cmd *monitorSchedule) Run(c *commandContext) error {
 	})
 }
 
-// newSchedule are the flags for the times at which the pings of a new monitor are due, instead of an interval.
+// newSchedule has the flags for the times at which the pings of a new monitor are due, in place of an interval.
 type newSchedule struct {
 	Cron       []string `xor:"schedule" sep:"none" placeholder:"EXPRESSION" help:"Times at which pings are due, in place of an interval, as in a crontab: '0 2 * * *', '*/15 8-18 * * mon-fri' or @daily. Repeatable."`
 	Calendar   []string `xor:"schedule" sep:"none" placeholder:"EXPRESSION" help:"The same, as in OnCalendar= of a systemd timer: 'Mon..Fri 08..18:00/15', '*-*-01 02:30' or daily. Repeatable."`
@@ -77,7 +77,7 @@ func givenTimes(cron, calendar []string) *client.Schedule {
 	return nil
 }
 
-// editedSchedule are the flags that change a schedule. What they do not give is not changed.
+// editedSchedule has the flags that change a schedule. What is not given is not changed.
 type editedSchedule struct {
 	Cron       []string `xor:"schedule" sep:"none" placeholder:"EXPRESSION" help:"New times at which pings are due, in place of an interval, as in a crontab: '0 2 * * *' or @daily. Repeatable."`
 	Calendar   []string `xor:"schedule" sep:"none" placeholder:"EXPRESSION" help:"The same, as in OnCalendar= of a systemd timer: 'Mon..Fri 08..18:00/15', '*-*-01 02:30' or daily. Repeatable."`
@@ -85,8 +85,9 @@ type editedSchedule struct {
 	Kubernetes *bool    `negatable:"" help:"Whether cron times are read as Kubernetes reads the schedule of a CronJob. Default: as before."`
 }
 
-// edited returns the schedule of a monitor after the change, unless an interval is given, and the condition that it
-// depends on, because the API replaces schedules as a whole; nil: it stays.
+// edited returns the schedule of a monitor after the change, with the precondition for saving it, because the API
+// replaces a schedule as a whole. Without flags it returns nil: the schedule stays. interval means that a new interval
+// is given, with which flags are an error.
 func (f editedSchedule) edited(
 	c *commandContext, monitor string, interval bool,
 ) (*client.Schedule, []client.CallOption, error) {
@@ -105,7 +106,7 @@ func (f editedSchedule) edited(
 	return s, []client.CallOption{client.IfMatch(m.ETag())}, err
 }
 
-// applied returns a schedule after the change. The zone stays even if cron times are replaced by a calendar's, or the
+// applied returns a schedule after the change. The zone stays even if cron times are replaced by calendar times, or the
 // reverse.
 func (f editedSchedule) applied(was client.Schedule, given *client.Schedule) (*client.Schedule, error) {
 	s := was

@@ -44,8 +44,8 @@ type MonitorCommands struct {
 	Delete   monitorDelete   `cmd:"" help:"Delete a monitor. If it is down, its incident is resolved."`
 }
 
-// ownMonitorFlags are the fields of monitors whose flags do not follow from descriptions: they depend on each other,
-// take names, or say more than one thing.
+// ownMonitorFlags are the fields of monitors whose flags are not derived from descriptions: they depend on each other,
+// take names, or set more than one thing.
 var ownMonitorFlags = []string{
 	"slug", "name", "type", "token", "interval", "schedule", "grace", "enabled", "paused_until", "parent_id",
 	"component_id", "page", "down_status", "auto_incidents", "timeout", "slow_after", "recovery_threshold",
@@ -184,7 +184,7 @@ func (cmd *monitorCreate) Run(c *commandContext) error {
 	})
 }
 
-// pingLimit is the default limit. The API does not have the server's.
+// pingLimit describes the default limit. The API does not have the server's setting.
 const pingLimit = "By default, a server accepts 60 pings a minute from one address; its setting ALLSWELL_PING_EXEMPT " +
 	"exempts networks, such as an office."
 
@@ -207,7 +207,8 @@ func (c *commandContext) printPing(m *client.Monitor) {
 	}
 }
 
-// printDownStatus prints what the component of a monitor becomes while it is down, and why if that is the default.
+// printDownStatus prints which status the component of a monitor gets while the monitor is down, and the reason if that
+// is the default.
 func (c *commandContext) printDownStatus(m *client.Monitor, byDefault bool) {
 	if m.ComponentID == nil {
 		return
@@ -227,12 +228,12 @@ func (c *commandContext) printDownStatus(m *client.Monitor, byDefault bool) {
 // defaultCheck is how often a server checks its monitors by default. The API does not have the setting.
 const defaultCheck = time.Minute
 
-// threshold returns how many checks in a row must find the monitor overdue: as the server says, or by default.
+// threshold returns how many checks in a row must find the monitor overdue: the server's value, or the default.
 func threshold(m *client.Monitor) int {
 	return cmp.Or(m.EffectiveFailureThreshold, optional.Value(m.FailureThreshold), monitor.DefaultFailureThreshold)
 }
 
-// downAfter returns after which time without pings the monitor is down at the latest, with what that assumes.
+// downAfter returns the longest time without pings until the monitor is down, with the assumptions behind it.
 func downAfter(m *client.Monitor) string {
 	assumption := "as it does by default"
 	if m.FailureThreshold == nil && m.EffectiveFailureThreshold == 0 {
@@ -248,11 +249,11 @@ func downAfter(m *client.Monitor) string {
 		assumption)
 }
 
-// minDownAfter is the time that a restart of the server takes, with the retries of a job. A monitor that goes down
-// sooner can go down because of a restart alone.
+// minDownAfter is the time that a restart of the server takes, including the retries of a job. A restart alone can
+// bring down a monitor that goes down sooner.
 const minDownAfter = time.Minute
 
-// warnOfHaste warns if the monitor goes down sooner, assuming the default settings of the server.
+// warnOfHaste warns if the monitor goes down sooner than minDownAfter, assuming the default settings of the server.
 func (c *commandContext) warnOfHaste(m *client.Monitor) {
 	if m.Interval.Duration()+m.Grace.Duration()+time.Duration(threshold(m)-1)*defaultCheck < minDownAfter {
 		c.Printf("\nWith so short an interval and a single check, a restart of the server can make the monitor go "+
@@ -326,7 +327,7 @@ func pingCommand(m *client.Monitor) string {
 	return monitor.PingCommand(m.PingURL)
 }
 
-// maxRuntime returns how long a run may take, if the monitor says so.
+// maxRuntime returns the maximum duration of a run; "": the monitor has none.
 func maxRuntime(m *client.Monitor) string {
 	if m.MaxRuntime == nil {
 		return ""
@@ -342,7 +343,7 @@ func publishesOutput(m *client.Monitor) string {
 	return ""
 }
 
-// thresholdText returns a monitor's failure threshold, and whether it is the server's setting.
+// thresholdText returns a monitor's failure threshold, with a note if it is the server's setting.
 func thresholdText(m *client.Monitor) string {
 	switch {
 	case m.FailureThreshold != nil:
@@ -423,7 +424,7 @@ func (cmd *monitorEdit) Run(c *commandContext) error {
 }
 
 // componentID returns the id of the new component, "" for none, or nil if it stays. A name is looked up on the new
-// page, or on the page that the monitor is on.
+// page, or on the monitor's current page.
 func (cmd *monitorEdit) componentID(c *commandContext, monitor string) (*string, error) {
 	if cmd.NoComponent {
 		return new(""), nil

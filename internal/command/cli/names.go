@@ -10,8 +10,7 @@ import (
 // names has the names of resources, by id.
 type names map[string]string
 
-// addNames adds the names of the resources in a list, for people: with --json, or if no ids are to be shown, it
-// requests nothing.
+// addNames adds the names of the resources in a list. With --json, or without ids, it requests nothing.
 func addNames[T any](
 	c *commandContext, all names, ids []string, list *client.List[T], named func(*T) (id, name string),
 ) error {
@@ -28,7 +27,7 @@ func addNames[T any](
 	return nil
 }
 
-// of returns the names of the resources with these ids. One that is not in the list has its id.
+// of returns the names of the resources with these ids. A resource without a known name is shown by its id.
 func (n names) of(ids []string) []string {
 	shown := make([]string, len(ids))
 	for i, id := range ids {

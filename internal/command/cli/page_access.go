@@ -47,7 +47,8 @@ func (cmd *pageAccess) change() (client.PageAccessChange, error) {
 	return change, nil
 }
 
-// maxPasswordFile is the maximum size of a file with a password, far more than one may have.
+// maxPasswordFile is the maximum size of a file with a password, in bytes. It is far above the maximum length of a
+// password.
 const maxPasswordFile = 4096
 
 // password reads the password.
@@ -67,7 +68,7 @@ func (cmd *pageAccess) password() (string, error) {
 	return strings.TrimRight(string(text), "\r\n"), nil
 }
 
-// Run shows who can see a page while it is private, and changes it before if there are flags.
+// Run shows who can see a page while it is private. If flags are given, it changes that first.
 func (cmd *pageAccess) Run(c *commandContext) error {
 	change, err := cmd.change()
 	if err != nil {

@@ -88,7 +88,7 @@ func (cmd *pageEdit) change(c *commandContext) (map[string]any, error) {
 	return given, err
 }
 
-// Run reads the image files before it changes anything. It changes the page first, then the images.
+// Run reads the image files before it changes anything. Then it changes the page, and last the images.
 func (cmd *pageEdit) Run(c *commandContext) error {
 	images := []imageChange{
 		{kind: statuspage.ImageLogo, file: cmd.Logo, remove: cmd.NoLogo},

@@ -81,7 +81,7 @@ func (cmd *pageCreate) Run(c *commandContext) error {
 	})
 }
 
-// refusesOnly reports whether the API refused a request for nothing but a field.
+// refusesOnly reports whether the API refused a request only because of one field.
 func refusesOnly(err error, field string) bool {
 	refused := (*client.Error)(nil)
 	return errors.As(err, &refused) && len(refused.Errors) == 1 && len(refused.Errors[field]) == 1
@@ -267,7 +267,7 @@ func (cmd *pageDelete) Run(c *commandContext) error {
 	return c.deleted(c.api.DeletePage(c.Ctx, cmd.Page), "page", cmd.Page)
 }
 
-// contentsOf returns what is deleted with a page: " with 2 components and 1 incident".
+// contentsOf returns what is deleted together with a page: " with 2 components and 1 incident".
 func (c *commandContext) contentsOf(slug string) (string, error) {
 	if _, err := c.api.GetPage(c.Ctx, slug); err != nil {
 		return "", err

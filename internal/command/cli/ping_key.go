@@ -13,7 +13,7 @@ type pagePingKey struct {
 	Rotate bool               `xor:"rotate" help:"Make a new key. The old one keeps working for 24 hours."`
 }
 
-// Run shows the ping key of a page, and changes it before if there are flags.
+// Run shows the ping key of a page. If flags are given, it changes the key first.
 func (cmd *pagePingKey) Run(c *commandContext) error {
 	if err := cmd.choose(c); err != nil {
 		return err

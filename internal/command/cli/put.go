@@ -47,8 +47,8 @@ type tagged interface {
 	Created() bool
 }
 
-// putResource creates or replaces a resource, such as "page acme", and prints whether that changed anything, which it
-// sees from the entity tags before and after.
+// putResource creates or replaces a resource, such as "page acme", and prints whether that changed anything, by
+// comparing the entity tags before and after.
 func putResource[T tagged](
 	c *commandContext, f putFlags, what string, get func() (T, error), put func(...client.CallOption) (T, error),
 ) error {
@@ -106,7 +106,7 @@ type etagFlag struct {
 	ETag bool `name:"etag" help:"Print only the entity tag, for --if-match of put."`
 }
 
-// printETag prints the entity tag of a resource, unless err says that it could not be read.
+// printETag prints the entity tag of a resource. If err is not nil, it returns err.
 func printETag(c *commandContext, v interface{ ETag() string }, err error) error {
 	if err == nil {
 		c.Printf("%s\n", console.Visible(v.ETag()))

@@ -25,8 +25,8 @@ type resourceFlags struct {
 	of []field.Info
 }
 
-// newResourceFlags returns the flags of fields for a command that creates, replaces or changes an object. If it changes
-// one, a field that can be removed has a second flag, which begins with no-. A duration with a default has it always.
+// newResourceFlags returns the flags of fields for a command that creates, replaces or changes an object. For a change,
+// a field that can be removed has a second flag that begins with no-. A duration with a default always has it.
 func newResourceFlags(of []field.Info, request field.Request) resourceFlags {
 	var flags []reflect.StructField
 	add := func(i field.Info, name string, kind reflect.Type, tag string) {
@@ -88,8 +88,8 @@ func newPutFlags(of []field.Info) resourceFlags {
 	}), field.Replacement)
 }
 
-// negation returns the name of the flag that sets false if it is another one than "no-" and the flag's: the help then
-// names both.
+// negation returns the name of the flag that sets false, if it is not "no-" and the name of the flag; the help then
+// shows both.
 func negation(i field.Info) string {
 	if no := i.NoFlagName(); no != "no-"+i.FlagName() {
 		return no
@@ -208,8 +208,8 @@ func resourceHelp(i field.Info, request field.Request) string {
 	return strings.NewReplacer("${", "$${", "`", "").Replace(help) + "."
 }
 
-// choices returns the values of a choice: "info (the default) or warning". For a field that is kept, the default
-// applies to new objects.
+// choices returns the values of a choice: "info (the default) or warning". If kept is set, the default applies only to
+// new objects.
 func choices(i field.Info, kept bool) string {
 	standard := " (the default)"
 	if kept {
@@ -298,7 +298,8 @@ func (c *commandContext) references(of string, given []string) (ids []string, er
 	return ids, nil
 }
 
-// asInput returns given fields as the input of a call of the client, unless err says that there are none.
+// asInput returns given fields as the input of a call of the client. It returns err if that is not nil, and a usage
+// error if no field is given.
 func asInput[T any](given map[string]any, err error) (input T, _ error) {
 	if err == nil && len(given) == 0 {
 		err = console.UsageErrorf("nothing to set: give at least one flag (--help lists them)")

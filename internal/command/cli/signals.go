@@ -39,7 +39,7 @@ func (cmd *monitorPings) Run(c *commandContext) error {
 	return table(c, signals, len(signals), "No pings or signals.", signalHeader, signalRow)
 }
 
-// newest returns the newest signals, down to the one after last; nil: down to the limit.
+// newest returns the newest signals, down to the one after last; if last is nil, down to the limit.
 func (cmd *monitorPings) newest(
 	c *commandContext, monitor string, last *client.Signal,
 ) (signals []*client.Signal, err error) {
@@ -144,7 +144,7 @@ func (cmd *monitorOutput) Run(c *commandContext) error {
 	return err
 }
 
-// newestOutput returns the id of the newest signal of a monitor that brought output.
+// newestOutput returns the id of the newest signal of a monitor that carried output.
 func newestOutput(c *commandContext, monitor string) (string, error) {
 	for s, err := range c.api.ListPings(c.Ctx, monitor, "") {
 		if err != nil {

@@ -65,7 +65,7 @@ func matchText(m client.AlertMatch, named names) string {
 	return cmp.Or(strings.Join(parts, ", "), "everything")
 }
 
-// matchesAll reports whether nothing limits a rule or a silence.
+// matchesAll reports whether a rule or a silence has no limit.
 func matchesAll(m client.AlertMatch) bool {
 	return len(m.Events)+len(m.Pages)+len(m.Monitors)+len(m.Tags)+len(m.Severities) == 0
 }
@@ -116,7 +116,7 @@ func (c *commandContext) printSilence(v *client.Silence) {
 		console.Time(v.EndsAt))
 }
 
-// silenceOfEverything is asked before a silence is about everything.
+// silenceOfEverything is the question before a silence without a limit is created.
 var silenceOfEverything = question{
 	verb: "silence", done: "silenced", what: "everything",
 	warning: "nobody is notified of any alert until the silence ends", flag: "--all",

@@ -122,7 +122,7 @@ func (cmd *subscriberEdit) Run(c *commandContext) error {
 	})
 }
 
-// aboutText returns of what a subscriber of a page is notified: the names of the components.
+// aboutText returns what a subscriber of a page is notified about: the whole page, or the names of components.
 func (c *commandContext) aboutText(page string, s *client.Subscriber) (string, error) {
 	switch {
 	case s.WholePage:
@@ -222,12 +222,12 @@ func (cmd *subscriberList) Run(c *commandContext) error {
 	})
 }
 
-// channelName returns what people call a channel. A newer server may have others.
+// channelName returns the name of a channel for people. Channels of newer servers keep the name of the API.
 func channelName(channel client.SubscriberChannel) string {
 	return cmp.Or(audience.Channel(channel).Name(), string(channel))
 }
 
-// subscriberState returns whether a subscriber is notified, as a word for people.
+// subscriberState returns the state of a subscriber, for people.
 func subscriberState(s *client.Subscriber) string {
 	switch {
 	case !s.Confirmed:

@@ -12,13 +12,13 @@ import (
 	"github.com/allswell/allswell/internal/domain/audience"
 )
 
-// fieldWords are the words of a command for fields of the API: its flags and its arguments.
+// fieldWords are the names of a command's flags and arguments, for errors about fields of the API.
 type fieldWords struct {
 	command               *kong.Node // nil: there are none
 	given, givenArguments []string   // flags and arguments on the command line
 }
 
-// newFieldWords returns the words of the command of a command line, which is nil if it could not be parsed.
+// newFieldWords returns the names for a command line; nil: it could not be parsed.
 func newFieldWords(parsed *kong.Context) (w fieldWords) {
 	if parsed == nil || parsed.Error != nil {
 		return w
@@ -38,8 +38,8 @@ func newFieldWords(parsed *kong.Context) (w fieldWords) {
 // listItem matches a field of an item of a list: components.0.status.
 var listItem = regexp.MustCompile(`^(\w+)\.([0-9]{1,4})(?:\.(\w+))?$`)
 
-// of returns the word for a field: its flags that are given, or else all its flags that the command has, such as
-// "--until/--for"; the name of its argument; or its key.
+// of returns the name for a field: its flags that are given, or else all flags of the command for it, such as
+// "--until/--for"; or the name of its argument; or its key.
 func (w fieldWords) of(field string) string {
 	if m := listItem.FindStringSubmatch(field); m != nil {
 		word := w.of(m[1])
@@ -101,7 +101,7 @@ func (w fieldWords) names(field string) []string {
 	return ownFlags(key)
 }
 
-// subject returns the word for the field that an error is about: the flag that removes its value, if it is given.
+// subject returns the name for the field that an error is about: the flag that removes its value, if that is given.
 func (w fieldWords) subject(field string) string {
 	if w.command == nil {
 		return field
@@ -116,7 +116,7 @@ func (w fieldWords) subject(field string) string {
 	return w.of(field)
 }
 
-// otherFlags are the flags and arguments of fields that are not named after them.
+// otherFlags are the flags and arguments of fields whose names differ from the field's.
 var otherFlags = map[string][]string{
 	"scheduled_for": {"at", "in"}, "scheduled_until": {"until", "for"}, "remind_before": {"remind"},
 	"shown_from": {"from"}, "shown_until": {"until", "for"}, "starts_at": {"from"}, "ends_at": {"until", "for"},

@@ -65,7 +65,7 @@ func Candidates(app *kong.Application, values Values, before []string, word stri
 	return slices.DeleteFunc(all, func(c Candidate) bool { return !strings.HasPrefix(c.Word, word) })
 }
 
-// skip takes a word that is complete.
+// skip processes a complete word.
 func (cmd *command) skip(word string) {
 	switch {
 	case cmd.awaits != nil:
@@ -103,7 +103,7 @@ func (cmd *command) flag(word string) *kong.Flag {
 	return nil
 }
 
-// names returns the words that are a flag.
+// names returns the spellings of a flag.
 func names(f *kong.Flag) []string {
 	words := []string{"--" + f.Name}
 	switch negation := f.Tag.Negatable; negation {

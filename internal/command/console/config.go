@@ -18,11 +18,11 @@ import (
 	"github.com/allswell/allswell/internal/shared/spelling"
 )
 
-// configFlag is the flag that commands which read the configuration file have: settings.FileSetting.
+// configFlag is the flag of commands that read the configuration file; see settings.FileSetting.
 const configFlag = "config"
 
-// configFile gives flags the values of the configuration file, unless they are set by the command line or the
-// environment. See docs/decisions/0046-the-command-line.md.
+// configFile sets flags to the values of the configuration file, unless the command line or the environment sets them.
+// See docs/decisions/0046-the-command-line.md.
 type configFile struct {
 	commands reflect.Type // the tree of all commands, whose settings the file may contain
 	read     bool
@@ -35,8 +35,8 @@ type configFile struct {
 // Validate implements kong.Resolver.
 func (f *configFile) Validate(*kong.Application) error { return nil }
 
-// Resolve implements kong.Resolver. A problem with the file is kept in f.err, because the parser would add the flag to
-// it.
+// Resolve implements kong.Resolver. It keeps a problem with the file in f.err, because the parser would attribute the
+// error to the flag.
 func (f *configFile) Resolve(context *kong.Context, parent *kong.Path, flag *kong.Flag) (any, error) {
 	node := parent.Node()
 	if len(flag.Envs) == 0 || flagOf(node, configFlag) == nil {
@@ -70,7 +70,7 @@ func flagOf(n *kong.Node, name string) *kong.Flag {
 	return nil
 }
 
-// maxConfigSize is the most bytes that a configuration file may have.
+// maxConfigSize is the maximum size of a configuration file, in bytes.
 const maxConfigSize = 1 << 20
 
 // readConfig reads a configuration file of at most maxConfigSize bytes.
@@ -125,7 +125,7 @@ func isGiven(context *kong.Context, flag *kong.Flag) bool {
 	return flag != nil && (slices.ContainsFunc(context.Path, isFlag) || slices.ContainsFunc(flag.Envs, isSet))
 }
 
-// check keeps the values of the file. It refuses unknown settings, and warns of other variables and of secrets that
+// check stores the values of the file. It refuses unknown settings, and warns of other variables and of secrets that
 // every user can read.
 func (f *configFile) check(all []settings.Assignment, secret map[string]bool) {
 	f.values = make(map[string]settings.Assignment, len(all))
@@ -152,7 +152,8 @@ func (f *configFile) check(all []settings.Assignment, secret map[string]bool) {
 	}
 }
 
-// containsSecret reports whether the value of a secret setting really has one: an address without a password has none.
+// containsSecret reports whether the value of a secret setting actually contains a secret: a URL without a password
+// does not.
 func containsSecret(value string) bool {
 	u, err := url.Parse(value)
 	if err != nil || !slices.Contains([]string{"sqlite", "postgres", "postgresql", "smtp", "smtps"}, u.Scheme) {

@@ -70,8 +70,8 @@ func (c *Console) Confirm(question string) (bool, error) {
 	}
 }
 
-// Printf writes to standard output. What others have written is among the arguments, so that a terminal gets no control
-// characters.
+// Printf writes to standard output. On a terminal, the text passes through Harmless, because arguments may contain text
+// from others.
 func (c *Console) Printf(format string, args ...any) {
 	if c.Width == 0 {
 		fmt.Fprintf(c.Out, format, args...)

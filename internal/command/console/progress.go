@@ -9,16 +9,16 @@ import (
 )
 
 const (
-	// progressDelay is how long work takes before its progress is shown: most is done sooner.
+	// progressDelay is how long work takes before its progress is shown. Most work is done sooner.
 	progressDelay    = 500 * time.Millisecond
 	progressInterval = 100 * time.Millisecond
 
 	barWidth = 30 // columns
 )
 
-// Progress shows the progress of long work in the last line of a terminal. Where standard error is not a terminal, it
-// shows nothing. show is called when a step of the work begins; measure returns how much of the step is done, and of
-// how much, in any unit, and is called by another goroutine. It may be nil. end removes the line, and must be called
+// Progress shows the progress of long work in the last line of the terminal. If standard error is not a terminal, it
+// shows nothing. The caller calls show when a step of the work begins. measure returns how much of the step is done,
+// and the total, in any unit; it is called by another goroutine and may be nil. end removes the line and must be called
 // before anything else is printed.
 func (c *Console) Progress() (show func(step string, measure func() (done, total int64)), end func()) {
 	if c.ErrWidth == 0 {

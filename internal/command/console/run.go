@@ -98,8 +98,8 @@ func (p Program) parse(c *Console, args []string, all reflect.Type) (*kong.Conte
 	return parsed, file, err
 }
 
-// checkLists returns an error if a flag of a list is given, but without an item, as in --tag "". The command would take
-// it for one that is not given.
+// checkLists returns an error if a list flag is given without an item, as in --tag "". The command could not tell it
+// from an absent flag.
 func checkLists(parsed *kong.Context) error {
 	for _, p := range parsed.Path {
 		if p.Flag == nil || p.Flag.Target.Kind() != reflect.Slice || p.Flag.Target.Len() > 0 {
@@ -224,8 +224,8 @@ func joinNegative(args []string) []string {
 }
 
 // moveFlags moves flags before the command, as in "--server URL page list", behind it, where the parser expects them.
-// It leaves the flags of the program itself and unknown ones where they are. A flag that is another name of one of all
-// commands is that one there, whatever the command calls a flag of its own: "--url URL monitor list" gives the server.
+// Flags of the program itself and unknown flags stay. Before the command, an alias of a common flag always means that
+// flag, even if the command has its own flag with this name: "--url URL monitor list" sets the server.
 func moveFlags(root *kong.Node, args []string) []string {
 	flags, aliases := make(map[string]*kong.Flag), make(map[string]*kong.Flag)
 	for _, child := range root.Children {
@@ -273,8 +273,8 @@ func moveFlags(root *kong.Node, args []string) []string {
 	return slices.Concat(args[first:last], args[:first], args[last:])
 }
 
-// useNames replaces other names of flags, as in "monitor list --url URL", by their names, for commands that do not have
-// them because some of their siblings have flags of these names.
+// useNames replaces aliases of flags, as in "monitor list --url URL", by the names of the flags, for commands that lack
+// the alias because other commands of the group have a flag with that name.
 func useNames(root *kong.Node, args []string) []string {
 	aliases := make(map[string]string)
 	visitCommands(root, func(n *kong.Node) {
@@ -315,8 +315,8 @@ func useNames(root *kong.Node, args []string) []string {
 	return args
 }
 
-// withHint replaces an error about a missing command by one that lists all commands, and adds to an error about an
-// unexpected argument the flag to which it may belong.
+// withHint replaces an error about a missing command by one that lists all commands. To an error about an unexpected
+// argument, it adds the flag that may be meant.
 func withHint(err error) error {
 	wrong := (*kong.ParseError)(nil)
 	if !errors.As(err, &wrong) {

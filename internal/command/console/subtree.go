@@ -7,10 +7,9 @@ import (
 	"strings"
 )
 
-// subtree returns the program with nothing but the command that a command line names, because building the parser of
-// the whole tree takes longer than most commands. It keeps the commands below it, or only the one of these that is
-// named next. It returns the whole program for the commands that need it, and if the first word is not the name of a
-// command.
+// subtree returns the program with only the command that a command line names, because building the parser of the whole
+// tree takes longer than most commands. It keeps all commands below it, or only the one that is named next. It returns
+// the whole program for the commands in Whole, and if the first word is not a command.
 func (p Program) subtree(args []string) Program {
 	if slices.Contains(p.Whole, args[0]) {
 		return p
@@ -32,8 +31,8 @@ func (p Program) subtree(args []string) Program {
 	return p
 }
 
-// siblings returns a pattern of the commands of a group other than the named one, as the parser calls them to leave
-// them out. It is "" if the group has no such command.
+// siblings returns a pattern that matches the commands of a group except the named one, for kong.IgnoreFields. It is ""
+// if the group has no such command.
 func siblings(group reflect.Type, name string) string {
 	var others []string
 	found := false

@@ -9,7 +9,7 @@ import (
 	"golang.org/x/text/width"
 )
 
-// Columns prints rows with aligned columns, whole.
+// Columns prints rows with aligned columns. Cells are not cut.
 func (p Printer) Columns(rows [][]string) { p.rows(visibleRows(rows), 0) }
 
 // Table prints rows with aligned columns. The first row is the header. On a terminal, cells are cut so that the rows

@@ -112,7 +112,7 @@ type step struct {
 	do func(context.Context) error
 }
 
-// access is what gives access to the demo: the secret of its API token, and a code that signs in to the dashboard.
+// access has the credentials of the demo: the secret of its API token, and a code that signs in to the dashboard.
 type access struct{ secret, code string }
 
 // makeHistory creates the example in a new database, with a user.

@@ -10,7 +10,7 @@ import (
 	"github.com/allswell/allswell/client"
 )
 
-// pager is a web server that gets the alerts of a channel, and the SMS of subscribers, and prints them.
+// pager is a web server that receives and prints the alerts of a channel and the SMS of subscribers.
 type pager struct {
 	url    string
 	server *http.Server
@@ -48,7 +48,7 @@ func openPager(show func(headline string), showSMS func(to, text string)) (*page
 
 func (p *pager) close() { p.server.Close() }
 
-// preparePhones creates the channel of subscribers' SMS, which open names. Pages that are loaded later offer SMS.
+// preparePhones creates the channel smsChannel for SMS to subscribers. Pages that are loaded later offer SMS.
 func (d *demo) preparePhones() error {
 	gateway := client.ChannelFields{"url": d.pager.url + smsPath, "to": "+15550000000"}
 	_, err := d.api.CreateChannel(d.Ctx, client.NewChannel{Type: "sms", Name: smsChannel, Fields: gateway})

@@ -38,7 +38,7 @@ func openShop() (*shop, error) {
 
 func (s *shop) close() { s.server.Close() }
 
-// ServeHTTP responds as well as the shop works now.
+// ServeHTTP responds according to the current state of the shop.
 func (s *shop) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if s.slow.Load() {
 		select {

@@ -14,13 +14,13 @@ import (
 	"golang.org/x/term"
 )
 
-// forwarded are the signals that the command gets, too.
+// forwarded are the signals that are forwarded to the command.
 var forwarded = []os.Signal{syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP, syscall.SIGQUIT}
 
 const (
 	killAfter = 10 * time.Second // between SIGTERM and SIGKILL, after the timeout
 
-	// outputDelay is how long the output of processes that outlive the command is copied.
+	// outputDelay is how long output is copied after the end of the command, from processes that outlive it.
 	outputDelay = 10 * time.Second
 )
 
@@ -36,7 +36,7 @@ type process struct {
 type result struct {
 	status   int
 	timedOut bool
-	message  string // what this program has to say about it; "": nothing
+	message  string // a message of this program about the end; "": none
 }
 
 // run runs the command, and forwards signals to it.
@@ -136,8 +136,9 @@ func awaitOutput(signals <-chan os.Signal, outputs ...output) {
 	}
 }
 
-// supervise forwards signals and ends the command after the timeout, until it has ended. It reports whether the timeout
-// has passed. The terminal has sent SIGINT and SIGQUIT to the command, too, if it has one.
+// supervise waits until the command has ended. Meanwhile it forwards signals, and terminates the command after the
+// timeout. It reports whether the timeout has passed. terminal means that the command shares the terminal, which sends
+// it SIGINT and SIGQUIT itself.
 func (p process) supervise(
 	cmd *exec.Cmd, signals <-chan os.Signal, done <-chan struct{}, terminal bool,
 ) (timedOut bool) {

@@ -20,5 +20,5 @@ func killAll(cmd *exec.Cmd, _ bool) { cmd.Process.Kill() }
 // signalOf returns the number of the signal that ended a process.
 func signalOf(*os.ProcessState) int { return int(syscall.SIGKILL) }
 
-// lock does nothing: two runs that end at the same moment must not share a spool.
+// lock does nothing. Without locks, two runs that end at the same moment must not share a spool.
 func lock(*os.File) error { return nil }

@@ -85,23 +85,23 @@ func isNotFound(err error) bool {
 	return errors.As(err, &refused) && refused.Status == http.StatusNotFound
 }
 
-// isFinal reports whether an error stays when the report is sent again.
+// isFinal reports whether sending the report again would give the same error.
 func isFinal(err error) bool {
 	refused := (*client.Error)(nil)
 	return errors.As(err, &refused) && refused.Status >= 400 && refused.Status < 500 &&
 		refused.Status != http.StatusTooManyRequests
 }
 
-// isLost reports whether a report never can succeed: there is no such monitor, or it is disabled. An API token that is
-// refused may be replaced, so that reports are kept in the spool.
+// isLost reports whether a report can never succeed: there is no such monitor, or it is disabled. A rejected API token
+// may be replaced, so such reports stay in the spool.
 func isLost(err error) bool {
 	refused := (*client.Error)(nil)
 	return isFinal(err) && errors.As(err, &refused) && refused.Status != http.StatusUnauthorized &&
 		refused.Status != http.StatusForbidden
 }
 
-// sendUntil sends a report until it succeeds, it cannot, or no further attempt is wanted. It returns the last error.
-// ctx ends an attempt that is under way.
+// sendUntil sends a report until it succeeds, a final error occurs, or stop is closed. It returns the last error. ctx
+// ends an attempt that is in progress.
 func (t *target) sendUntil(ctx context.Context, stop <-chan struct{}, report client.SignalReport) error {
 	for pause := firstPause; ; pause = min(2*pause, lastPause) {
 		err := t.send(ctx, report)
@@ -127,9 +127,9 @@ type reporter struct {
 	ended  chan struct{} // closed when the command has ended: no further attempt is made to send the start
 	begun  chan struct{} // closed when nothing of the beginning is sent any more
 
-	// What became of the spool, when begun is closed.
+	// The result of sending the spool, valid once begun is closed.
 	lost    int   // ends of earlier runs that were dropped
-	refused error // why they were, or why others stay; nil: none
+	refused error // why ends were dropped or stay in the spool; nil: neither
 }
 
 func newReporter(to *target, spoolFile string) *reporter {
@@ -140,7 +140,7 @@ func newReporter(to *target, spoolFile string) *reporter {
 	return r
 }
 
-// begin sends what earlier runs could not send, and the start of the run.
+// begin sends in the background what earlier runs could not send, and then the start of this run.
 func (r *reporter) begin(runID string) {
 	if r.target == nil {
 		return
@@ -149,15 +149,15 @@ func (r *reporter) begin(runID string) {
 		defer close(r.begun)
 		ctx := context.Background()
 		if r.flush(ctx, r.ended) {
-			// Nothing is said of a failure: the end says the same.
+			// An error is not reported here: the end reports the same.
 			r.target.sendUntil(ctx, r.ended, client.SignalReport{Kind: client.SignalStart, RunID: runID})
 		}
 	}()
 }
 
-// flush sends the ends of earlier runs until it succeeds, or no further attempt is wanted. It returns false if some can
-// only be sent later. Then nothing else is sent either: an end that came after a later one would say what is no longer
-// so.
+// flush sends the ends of earlier runs until it succeeds or stop is closed. It returns false if an error that is not
+// final kept it from sending some. Then nothing else may be sent: an earlier end that arrived after a later one would
+// report an outdated state.
 func (r *reporter) flush(ctx context.Context, stop <-chan struct{}) bool {
 	lost, refused, complete := r.spool.flush(func(e entry) error { return r.target.sendUntil(ctx, stop, e.late()) })
 	r.lost, r.refused = r.lost+lost, cmp.Or(refused, r.refused)
@@ -169,8 +169,8 @@ var (
 	errEarlier = errors.New("the ends of earlier runs cannot be sent")
 )
 
-// end sends the end of the run, for up to endTimeout or until ctx ends. It does not overtake the start. What cannot be
-// sent goes to the spool. It returns an error if that is impossible, too, or if the API token is refused.
+// end sends the end of the run, for up to endTimeout or until ctx ends. It waits for the start to be sent. What cannot
+// be sent is added to the spool. It returns an error if that is impossible too, or if the API token is refused.
 func (r *reporter) end(ctx context.Context, e entry) error {
 	if r.target == nil {
 		return nil

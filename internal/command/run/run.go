@@ -1,7 +1,7 @@
-// Package run runs a command and reports its start, its end and its output to a monitor. Nothing that happens to the
-// reports delays the command or makes it fail: they are sent in the background, again until they succeed, for as long
-// as the command runs and up to a minute after its end. process.go runs the command, report.go sends the reports, and
-// spool.go keeps what could not be sent for the next run.
+// Package run runs a command and reports its start, its end and its output to a monitor. Reporting never delays the
+// command or makes it fail: reports are sent in the background and repeated until they succeed, while the command runs
+// and for up to a minute after its end. process.go runs the command, report.go sends the reports, and spool.go keeps
+// what could not be sent for the next run.
 package run
 
 import (
@@ -39,7 +39,7 @@ type Command struct {
 	Args    []string           `arg:"" optional:"" passthrough:"" name:"command" help:"The command and its arguments, after --."`
 }
 
-// Exit statuses for what happened to the command, as shells and timeout(1) have them.
+// Exit statuses for commands that timed out, could not be run, or were ended by a signal, as in shells and timeout(1).
 const (
 	exitTimeout     = 124
 	exitNotRunnable = 126

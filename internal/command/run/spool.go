@@ -14,7 +14,7 @@ import (
 	"github.com/allswell/allswell/internal/domain/kernel"
 )
 
-// maxSpool is the maximum size of a spool in bytes. More is not added.
+// maxSpool is the maximum size of a spool in bytes. Entries that exceed it are not added.
 const maxSpool = 10 << 20
 
 // entry is the end of a run, as the spool has it: a line of JSON.
@@ -96,9 +96,9 @@ func (s spool) add(e entry) error {
 }
 
 // flush sends the entries of the spool's monitor, oldest first, and removes entries that were sent or are lost. It
-// stops at the first entry that may succeed later. refused is why entries were lost or have to stay, and lost how many
-// were. complete is false if it stopped because of an outage. The file is not locked while something is sent, so an
-// entry may be sent twice by two runs.
+// stops at the first entry that may succeed later. lost is the number of lost entries, and refused is the error because
+// of which entries are lost or stay. complete is false if it stopped at an error that is not final. The file is not
+// locked while an entry is sent, so two runs may send the same entry.
 func (s spool) flush(send func(entry) error) (lost int, refused error, complete bool) {
 	if s.path == "" {
 		return 0, nil, true

@@ -12,7 +12,6 @@ import (
 	"github.com/allswell/allswell/internal/store"
 )
 
-// alertRuleRoutes are the routes of alert rules.
 var alertRuleRoutes = append(resourceActions[alert.Rule]{
 	Resource: resource.AlertRule, objects: (*store.Store).AlertRules, id: "ruleId", reading: rights.AlertRuleRead,
 	changing: rights.AlertRuleChange, deletion: "Only messages that already wait for a channel are still sent.",
@@ -127,7 +126,7 @@ func newChannelNamesJSON(channels []store.ChannelName) []channelNameJSON {
 	return all
 }
 
-// testAlertRules says who would be notified of an event.
+// testAlertRules returns who would be notified of an event. It changes nothing.
 func (a *api) testAlertRules(c *call) (store.Response, error) {
 	o, err := c.object()
 	if err != nil {

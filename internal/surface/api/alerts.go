@@ -11,7 +11,6 @@ import (
 	"github.com/allswell/allswell/internal/surface/web"
 )
 
-// alertRoutes are the routes of alerts.
 var alertRoutes = []route{
 	{"GET", "/api/v1/alerts", rights.AlertRead, (*api).listAlerts, operation{
 		id:      "listAlerts",

@@ -7,7 +7,6 @@ import (
 	"github.com/allswell/allswell/internal/store"
 )
 
-// announcementRoutes are the routes of announcements.
 var announcementRoutes = resourceActions[statuspage.Announcement]{
 	Resource: resource.Announcement, objects: (*store.Store).Announcements, id: "announcementId",
 	reading: rights.AnnouncementRead, changing: rights.AnnouncementChange,

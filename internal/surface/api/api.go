@@ -1,10 +1,10 @@
 // Package api is the JSON API. Each kind of resource has a file with its routes, its handlers and its JSON; routes.go
-// lists these tables of routes. The OpenAPI document, the reference for clients, is built from them and from YAML
-// files (openapi.go). It fixes the keys of the JSON; components, incidents and their updates have no others.
+// lists these tables of routes. The OpenAPI document, the reference for clients, is built from them and from YAML files
+// (openapi.go). Components, incidents and their updates have exactly the keys that the document lists.
 //
-// serve handles a request: it authenticates the caller (auth.go), checks that
-// the token allows the operation, and the precondition (precondition.go), returns the saved response of a
-// repeated request (idempotency.go), and otherwise runs the route's action, which calls one method of the store.
+// serve handles a request: it authenticates the caller (auth.go), checks that the token allows the operation, and
+// checks the precondition (precondition.go). It returns the saved response of a repeated request (idempotency.go);
+// otherwise it runs the route's action, which calls one method of the store.
 package api
 
 import (
@@ -38,19 +38,19 @@ type Config struct {
 	// is empty, the scheme and the Host header of each request are used.
 	BaseURL string
 
-	// VerifyDomain checks the domain of a workspace's page now and returns the page with its status.
+	// VerifyDomain checks the domain of a workspace's page now and returns the page with its new domain status.
 	VerifyDomain func(
 		ctx context.Context, actor kernel.Actor, slug string, save ...store.SaveResponse[statuspage.Page],
 	) (statuspage.Page, error)
 
-	// CheckTarget returns a *kernel.ValidationError if no message is sent to a
-	// valid target. Nil: all targets are accepted.
+	// CheckTarget returns a *kernel.ValidationError if messages must not be sent to a valid target. Nil: all targets
+	// are accepted.
 	CheckTarget func(ctx context.Context, channel audience.Channel, target string) error
 
-	// Tests checks what people try before they save it. Nil: such requests fail.
+	// Tests runs checks of monitors that are not saved yet, and tests of saved ones. Nil: such requests fail.
 	Tests *web.CheckTester
 
-	// ChannelTests sends what people try before they save it. Nil: such requests fail.
+	// ChannelTests sends test messages to channels. Nil: such requests fail.
 	ChannelTests *web.ChannelTester
 
 	Limits *limit.Tokens    // shared with the other surfaces; nil: none
@@ -58,7 +58,7 @@ type Config struct {
 	Now    func() time.Time // the clock of rate limits; nil: time.Now
 }
 
-// maxPath is the maximum length of a path, in bytes. The longest path of a route has less than 150.
+// maxPath is the maximum length of a path, in bytes. The paths of routes have less than 150.
 const maxPath = 512
 
 type api struct {
@@ -135,8 +135,8 @@ func (a *api) handler() http.Handler {
 // slugTest is a slug that objects can have, although a POST to its path tests one that does not exist yet.
 const slugTest = "test"
 
-// objectPath returns the path of the objects in a collection, and its parameter with the id; "": the collection has
-// none.
+// objectPath returns the path of the objects in a collection, and the parameter of the path that identifies an object.
+// Both are "" if the collection has no such path.
 func objectPath(byPath map[string][]*route, collection string) (path, parameter string) {
 	for path := range byPath {
 		rest, _ := strings.CutPrefix(path, collection+"/{")
@@ -161,9 +161,9 @@ func withTest(test, object http.Handler, path, parameter string) http.Handler {
 	})
 }
 
-// isPlainPath reports whether an escaped path has no trailing slash, no empty or dot
-// segment and no character that needs escaping. The path of a route never has. The
-// mux would redirect the others, and the database would get characters that no id has.
+// isPlainPath reports whether an escaped path has no trailing slash, no empty or dot segment and no character that
+// needs escaping. The paths of routes and ids are always plain. The mux would redirect other paths, and the database
+// would get characters that no id has.
 func isPlainPath(escaped string) bool {
 	return len(escaped) <= maxPath && !strings.Contains(escaped, "%") && path.Clean(escaped) == escaped
 }
@@ -257,8 +257,8 @@ func (a *api) base(r *http.Request) string {
 	}
 }
 
-// actor returns who makes the request. The audit log names the actor, and the
-// request reaches the objects of the actor's workspace only.
+// actor returns the actor of the request. The audit log names the actor, and the request reaches only objects of the
+// actor's workspace.
 func (c *call) actor() kernel.Actor {
 	address := ""
 	if client := clientaddr.Of(c.Request); client.IsValid() {
@@ -277,14 +277,14 @@ func (c *call) object() (*jsonobject.Object, error) {
 	return o, err
 }
 
-// ignoredHeader names the fields of the body that a route of the contract does not know.
+// ignoredHeader is the response header with the fields of the body that a route of the contract does not know.
 const ignoredHeader = "Allswell-Ignored"
 
 // maxIgnoredHeader is the maximum length of ignoredHeader.
 const maxIgnoredHeader = 1000
 
-// ignored returns the value of ignoredHeader, or "" if the body has no unknown fields: a list of strings (RFC 9651). If
-// not all of them fit, the last one has the parameter more with the number of the others.
+// ignored returns the value of ignoredHeader, a list of strings (RFC 9651); "": the body has no unknown fields. If not
+// all of them fit, the last one has the parameter more with the number of the omitted ones.
 func (c *call) ignored() string {
 	if c.parsed == nil {
 		return ""

@@ -12,7 +12,6 @@ import (
 	"github.com/allswell/allswell/internal/surface/web"
 )
 
-// auditRoutes are the routes of the audit log.
 var auditRoutes = []route{
 	{"GET", "/api/v1/audit", rights.AuditRead, (*api).listAudit, operation{
 		id:      "listAudit",
@@ -109,7 +108,8 @@ func (a *api) listAudit(c *call) (store.Response, error) {
 	return cursorResponse(entries, newAuditEntryJSON, next)
 }
 
-// cursorResponse returns the response with a part of a list. next is the cursor of the next part; "": there is none.
+// cursorResponse returns a response with a part of a list. next is the cursor of the next part; "": this is the last
+// part.
 func cursorResponse[T, J any](items []T, resourceOf func(T) J, next string) (store.Response, error) {
 	data := make([]J, len(items))
 	for i, item := range items {

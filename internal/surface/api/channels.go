@@ -23,7 +23,6 @@ var channelActions = resourceActions[alert.Channel]{
 		"needs it, that is 422.",
 }
 
-// channelRoutes are the routes of channels.
 var channelRoutes = append(channelActions.routes(
 	operation{summary: "List the channels to which alerts are sent, the oldest first."},
 	operation{
@@ -59,7 +58,7 @@ func newChannelTestJSON(o audience.SendOutcome) channelTestJSON {
 	return channelTestJSON{o.Result == audience.SendAccepted, optional.Ptr(o.Reason)}
 }
 
-// testChannel sends a test message to a channel, whose health then says whether it was accepted. It reads no body.
+// testChannel sends a test message to a channel, and saves the result in its health. It reads no body.
 func (a *api) testChannel(c *call) (store.Response, error) {
 	ch, err := a.store.AlertChannels().Get(c.Context(), c.actor(), "", c.PathValue("channelId"))
 	if err == nil {
@@ -78,7 +77,7 @@ func (a *api) testChannel(c *call) (store.Response, error) {
 	return resourceResponse(outcome, err, newChannelTestJSON)
 }
 
-// testNewChannel sends a test message to what a new channel would be.
+// testNewChannel sends a test message to the channel that the body describes. Nothing is saved.
 func (a *api) testNewChannel(c *call) (store.Response, error) {
 	o, err := c.object()
 	if err != nil {

@@ -16,7 +16,6 @@ var componentActions = resourceActions[statuspage.Component]{
 	Resource: resource.Component, objects: (*store.Store).Components, id: "componentId",
 }
 
-// componentRoutes are the routes of components.
 var componentRoutes = []route{
 	{"GET", "/api/v1/pages/{pageSlug}/components", rights.ComponentRead, (*api).listComponents, operation{
 		id:      "listComponents",

@@ -12,7 +12,6 @@ import (
 	"github.com/allswell/allswell/internal/surface/web"
 )
 
-// deliveryRoutes are the routes of deliveries to subscribers.
 var deliveryRoutes = []route{
 	{"GET", "/api/v1/pages/{pageSlug}/deliveries", rights.DeliveryRecipients, (*api).listDeliveries, operation{
 		id:      "listDeliveries",

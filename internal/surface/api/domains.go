@@ -10,7 +10,6 @@ import (
 	"github.com/allswell/allswell/internal/store"
 )
 
-// domainRoutes are the routes of pages' domains.
 var domainRoutes = []route{
 	{"GET", "/api/v1/pages/{pageSlug}/domain", rights.PageRead, (*api).getDomain, operation{
 		id: "getDomain",

@@ -7,7 +7,6 @@ import (
 	"github.com/allswell/allswell/internal/store"
 )
 
-// groupRoutes are the routes of groups.
 var groupRoutes = resourceActions[statuspage.Group]{
 	Resource: resource.Group, objects: (*store.Store).Groups, id: "groupId", reading: rights.GroupRead,
 	changing: rights.GroupChange, deletion: "Its components stay, without a group.", query: []parameter{pageOfSlug},

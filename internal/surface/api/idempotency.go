@@ -116,8 +116,8 @@ func newResponder[T, J any](c *call, status int, toJSON func(T) J) *responder[T]
 	return r
 }
 
-// respond returns the response to a result of the method, or its error. A saved response is not built again: what it
-// shows of the moment would differ from what a repetition gets.
+// respond returns the response to a result of the method, or its error. A saved response is returned unchanged, so that
+// a repeated request gets the same response.
 func (r *responder[T]) respond(v T, err error) (store.Response, error) {
 	switch {
 	case err != nil:
@@ -128,8 +128,8 @@ func (r *responder[T]) respond(v T, err error) (store.Response, error) {
 	return r.render(v)
 }
 
-// encrypt encrypts a response to be saved with a key derived from the caller's token. The database has only a hash of
-// the token, so secrets that a response shows once cannot be read from the database alone.
+// encrypt encrypts a response before it is saved, with a key derived from the caller's token. The database contains
+// only a hash of the token, so secrets that a response shows once cannot be read from the database alone.
 func (c *call) encrypt(body []byte) ([]byte, error) {
 	gcm, err := c.cipher()
 	if err != nil {
@@ -158,7 +158,7 @@ func (c *call) decrypt(sealed []byte) ([]byte, error) {
 }
 
 func (c *call) cipher() (cipher.AEAD, error) {
-	// The prefix is part of the stored data: with another one, saved responses cannot be decrypted.
+	// The prefix is part of the key of stored data: if it changes, saved responses cannot be decrypted.
 	key := sha256.Sum256([]byte("allswell kept answer\n" + c.secret))
 	block, err := aes.NewCipher(key[:])
 	if err != nil {

@@ -6,7 +6,6 @@ import (
 	"github.com/allswell/allswell/internal/surface/web"
 )
 
-// imageRoutes are the routes of the images of pages.
 var imageRoutes = []route{
 	{"PUT", "/api/v1/pages/{pageSlug}/logo", rights.PageChange, (*api).putImage, operation{
 		id:      "setLogo",
@@ -45,7 +44,7 @@ var imageRoutes = []route{
 	}},
 }
 
-// putImage sets an image of a page. The body is the image itself.
+// putImage sets an image of a page. The body is the image file.
 func (a *api) putImage(c *call) (store.Response, error) {
 	image, err := web.ReadImage(c.route.imageKind(), c.body)
 	if err != nil {

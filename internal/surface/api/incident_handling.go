@@ -8,7 +8,6 @@ import (
 	"github.com/allswell/allswell/internal/store"
 )
 
-// incidentHandlingRoutes are the routes of who handles an incident.
 var incidentHandlingRoutes = []route{
 	{"POST", "/api/v1/incidents/{incidentId}/take-over", rights.IncidentChange, (*api).takeOverIncident, operation{
 		id:      "takeOverIncident",
@@ -35,10 +34,10 @@ var incidentHandlingRoutes = []route{
 	}},
 }
 
-// takeOverIncident leaves an automatic incident to people. It reads no body.
+// takeOverIncident marks an automatic incident as handled by people. It reads no body.
 func (a *api) takeOverIncident(c *call) (store.Response, error) { return a.setTakenOver(c, true) }
 
-// giveBackIncident leaves an automatic incident to its monitor again. It reads no body.
+// giveBackIncident returns an automatic incident to its monitor. It reads no body.
 func (a *api) giveBackIncident(c *call) (store.Response, error) { return a.setTakenOver(c, false) }
 
 func (a *api) setTakenOver(c *call, taken bool) (store.Response, error) {

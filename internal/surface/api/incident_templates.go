@@ -7,7 +7,6 @@ import (
 	"github.com/allswell/allswell/internal/store"
 )
 
-// templateRoutes are the routes of incident templates.
 var templateRoutes = resourceActions[statuspage.IncidentTemplate]{
 	Resource: resource.IncidentTemplate, objects: (*store.Store).IncidentTemplates, id: "templateId",
 	reading: rights.TemplateRead, changing: rights.TemplateChange,

@@ -14,7 +14,6 @@ import (
 	"github.com/allswell/allswell/internal/surface/web"
 )
 
-// incidentRoutes are the routes of incidents.
 var incidentRoutes = []route{
 	{"GET", "/api/v1/pages/{pageSlug}/incidents", rights.IncidentRead, (*api).listIncidents, operation{
 		id:      "listIncidents",
@@ -218,7 +217,7 @@ func (a *api) changeIncident(c *call) (store.Response, error) {
 	return resourceResponse(incident, err, newIncidentJSON)
 }
 
-// changeOf returns the change of an incident that a function makes with what was read of an object.
+// changeOf returns change as an IncidentChange. The IncidentChange returns the errors of reading o.
 func changeOf(o *jsonobject.Object, change func(*statuspage.Incident)) statuspage.IncidentChange {
 	unread := o.Check(nil)
 	return func(i *statuspage.Incident) error {
@@ -227,7 +226,7 @@ func changeOf(o *jsonobject.Object, change func(*statuspage.Incident)) statuspag
 	}
 }
 
-// set sets a field to a value that is given.
+// set sets a field to *given unless given is nil.
 func set[T any](field *T, given *T) {
 	if given != nil {
 		*field = *given
@@ -246,19 +245,20 @@ func setAffected(i *statuspage.Incident, affected []statuspage.AffectedComponent
 	}
 }
 
-// readSilent reads whether nobody is notified: "notify": false.
+// readSilent reports whether the body has "notify": false, so that nobody is notified.
 func readSilent(o *jsonobject.Object) bool {
 	notify := o.Flag("notify")
 	return notify != nil && !*notify
 }
 
-// readSilentPast is readSilent, but of what is over nobody is notified without "notify": true.
+// readSilentPast is readSilent for an incident or update that may be over. If over is set, nobody is notified unless
+// the body has "notify": true.
 func readSilentPast(o *jsonobject.Object, over bool) bool {
 	notify := o.Flag("notify")
 	return notify == nil && over || notify != nil && !*notify
 }
 
-// publishIncident publishes a draft, with ?notify=false silently. It reads no body.
+// publishIncident publishes a draft; with ?notify=false, nobody is notified. It reads no body.
 func (a *api) publishIncident(c *call) (store.Response, error) {
 	q := web.ParseQuery(c.URL.RawQuery)
 	notify := q.Flag("notify")

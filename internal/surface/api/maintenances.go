@@ -11,7 +11,6 @@ import (
 	"github.com/allswell/allswell/internal/surface/web"
 )
 
-// maintenanceRoutes are the routes of maintenances.
 var maintenanceRoutes = []route{
 	{"GET", "/api/v1/pages/{pageSlug}/maintenances", rights.MaintenanceRead, (*api).listMaintenances, operation{
 		id:      "listMaintenances",

@@ -11,7 +11,6 @@ import (
 	"github.com/allswell/allswell/internal/store"
 )
 
-// memberRoutes are the routes of members, invitations and sessions.
 var memberRoutes = []route{
 	{"GET", "/api/v1/members", rights.MemberManage, (*api).listMembers, operation{
 		id:      "listMembers",

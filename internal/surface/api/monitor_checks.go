@@ -12,7 +12,6 @@ import (
 	"github.com/allswell/allswell/internal/store"
 )
 
-// monitorCheckRoutes are the routes of the checks of monitors.
 var monitorCheckRoutes = []route{
 	{"POST", "/api/v1/monitors/test", rights.MonitorChange, (*api).testNewMonitor, operation{
 		id:      "testNewMonitor",
@@ -60,8 +59,8 @@ type phasesJSON struct {
 	Total     float64  `json:"total"`
 }
 
-// newCheckResultJSON returns the JSON of a result. A response may contain secrets, so only actors who can change a
-// monitor see it.
+// newCheckResultJSON returns the JSON of a result. The body of a response may contain secrets, so only actors who can
+// change a monitor see it.
 func (c *call) newCheckResultJSON(r monitor.CheckResult) checkResultJSON {
 	out := checkResultJSON{
 		Status: r.Status, Reason: optional.Ptr(r.Reason), Warning: r.Warning, DueAt: kernel.FormatTime(r.DueAt),
@@ -95,7 +94,7 @@ func (a *api) listCheckResults(c *call) (store.Response, error) {
 	})
 }
 
-// testMonitor checks the target of a monitor once. It reads no body.
+// testMonitor checks the target of a monitor once. The result is not saved. It reads no body.
 func (a *api) testMonitor(c *call) (store.Response, error) {
 	m, err := a.store.MonitorCheck(c.Context(), c.actor(), c.PathValue("monitorId"))
 	if err == nil && !m.IsCheck() {
@@ -113,7 +112,7 @@ func (a *api) testMonitor(c *call) (store.Response, error) {
 	return resourceResponse(result, err, c.newCheckResultJSON)
 }
 
-// testNewMonitor checks once what a new monitor would check.
+// testNewMonitor runs the check that the body describes once. Nothing is saved.
 func (a *api) testNewMonitor(c *call) (store.Response, error) {
 	o, err := c.object()
 	if err != nil {

@@ -12,7 +12,6 @@ import (
 	"github.com/allswell/allswell/internal/surface/web"
 )
 
-// metricsRoutes are the routes of the statistics of monitors' checks.
 var metricsRoutes = []route{
 	{"GET", "/api/v1/monitors/{monitorId}/metrics", rights.MonitorRead, (*api).getMonitorMetrics, operation{
 		id:      "getMonitorMetrics",

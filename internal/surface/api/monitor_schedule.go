@@ -11,7 +11,6 @@ import (
 	"github.com/allswell/allswell/internal/surface/web"
 )
 
-// scheduleRoutes are the routes of monitors' schedules.
 var scheduleRoutes = []route{
 	{"GET", "/api/v1/monitors/{monitorId}/schedule", rights.MonitorRead, (*api).getMonitorSchedule, operation{
 		id:      "getMonitorSchedule",

@@ -17,7 +17,6 @@ import (
 	"github.com/allswell/allswell/internal/surface/web"
 )
 
-// monitorRoutes are the routes of monitors.
 var monitorRoutes = []route{
 	{"GET", "/api/v1/monitors", rights.MonitorRead, (*api).listMonitors, operation{
 		id:      "listMonitors",
@@ -99,8 +98,8 @@ var monitorRoutes = []route{
 // monitorActions presents monitors. The other actions on monitors do not belong to a collection.
 var monitorActions = resourceActions[monitor.Monitor]{Resource: resource.Monitor, complete: completeMonitor}
 
-// completeMonitor sets the ping URL, or removes the ping token. It is a credential for writing: with it, a caller of
-// the scope read could keep a dead job up.
+// completeMonitor sets the ping URL, or removes the ping token if the caller has only the scope read: with the token,
+// such a caller could keep the monitor of a dead job up.
 func completeMonitor(_ *api, c *call, m *monitor.Monitor) {
 	switch {
 	case m.IsCheck():
@@ -214,8 +213,8 @@ type checkStateJSON struct {
 
 type checkingGapJSON struct {
 	From  string            `json:"from"`
-	To    *string           `json:"to"`    // null: it has not ended
-	Cause *monitor.GapCause `json:"cause"` // null: it was saved without
+	To    *string           `json:"to"`    // null: the gap has not ended
+	Cause *monitor.GapCause `json:"cause"` // null: not known
 }
 
 type pingGapJSON struct {
@@ -285,7 +284,7 @@ func (c *call) newExplanationJSON(e monitor.Explanation) explanationJSON {
 	return out
 }
 
-// explainMonitor says why a monitor has its state.
+// explainMonitor returns why a monitor has its state.
 func (a *api) explainMonitor(c *call) (store.Response, error) {
 	e, err := a.store.ExplainMonitor(c.Context(), c.actor(), c.PathValue("monitorId"))
 	return resourceResponse(e, err, c.newExplanationJSON)

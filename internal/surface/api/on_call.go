@@ -14,7 +14,6 @@ var onCallActions = resourceActions[alert.OnCall]{
 	deletion: "If a rule needs it, that is 422.",
 }
 
-// onCallRoutes are the routes of on-call schedules.
 var onCallRoutes = onCallActions.routes(
 	operation{id: "listOnCall", summary: "List the on-call schedules, the oldest first."},
 	operation{

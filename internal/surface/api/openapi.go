@@ -11,12 +11,11 @@ import (
 	"github.com/allswell/allswell/internal/store"
 )
 
-// openapi.json and docs/routes.txt are the document as it is served, for readers and for other tests.
+// openapi.json is the document that clients get, and docs/routes.txt lists its routes, for readers and for other tests.
 //
 //go:generate go test -run ^TestDocumentIsCurrent$ . -update
 //go:generate go test -run ^TestRoutes$ ../../../test/docs -update
 
-// documentRoutes are the routes of this API's document.
 var documentRoutes = []route{
 	{"GET", "/api/v1/openapi.json", rights.Anyone, (*api).getOpenAPI, operation{
 		id:      "describe",
@@ -25,7 +24,7 @@ var documentRoutes = []route{
 	}},
 }
 
-// document returns the OpenAPI document that clients get. It is built when somebody asks for it.
+// document returns the OpenAPI document that clients get. It is built at the first request.
 var document = sync.OnceValues(func() ([]byte, error) {
 	d, err := newDocument()
 	if err != nil {
@@ -35,8 +34,8 @@ var document = sync.OnceValues(func() ([]byte, error) {
 	return append(text, '\n'), err
 })
 
-// newDocument returns the OpenAPI document: what follows from the routes and from descriptions of resources, and what
-// the YAML files have. The error is a mistake in a description, which every test of this package finds.
+// newDocument returns the OpenAPI document, built from the routes, from the descriptions of resources, and from the
+// YAML files. The error is a mistake in a description, which every test of this package finds.
 func newDocument() (object, error) {
 	c, err := readContents()
 	if err != nil {

@@ -18,7 +18,7 @@ import (
 	"github.com/allswell/allswell/internal/surface/web"
 )
 
-// What the YAML files name of the domain: see notation.
+// The values of the domain to which the YAML files refer by name: see notation.
 
 // domainLists returns the values of enumerations.
 func domainLists() map[string][]any {
@@ -92,7 +92,7 @@ func domainLimits() map[string]int {
 	}
 }
 
-// domainTypes returns types that the document has wherever they are used, and not as schemas with a name.
+// domainTypes returns types that are written out in the document wherever they are used, instead of as named schemas.
 func domainTypes() map[string]object {
 	return map[string]object{
 		"AlertID":      idSchema(alert.PrefixAlert),

@@ -2,8 +2,8 @@ package api
 
 import "maps"
 
-// heartbeatPaths describes the paths that package ping serves, for GET, HEAD and POST alike. Unlike the errors of the
-// API, theirs have no codes.
+// heartbeatPaths describes the paths that package ping serves, each for GET, HEAD and POST. Unlike errors of the API,
+// errors of these paths have no codes.
 func heartbeatPaths() object {
 	const (
 		bySlugSummary = "Report the start, the end or the output of a run by a ping key and a slug."
@@ -54,7 +54,7 @@ func heartbeatPaths() object {
 	}
 }
 
-// heartbeatPath returns a path with its operation for GET, HEAD and POST. The path has the parameters, which all three
+// heartbeatPath returns a path with an operation for GET, HEAD and POST. The path has the parameters, which all three
 // share.
 func heartbeatPath(o operation, responses object) object {
 	describe := func(id string, responses object) object {
@@ -126,7 +126,7 @@ func signalOperation(id, summary string, path ...parameter) operation {
 	}
 }
 
-// pingResponses returns the responses to pings by a token, without the errors that all have.
+// pingResponses returns the responses to pings by a token, without the errors that all paths share.
 func pingResponses() object {
 	return object{
 		"200": pingRecorded("The ping is recorded."),
@@ -134,7 +134,7 @@ func pingResponses() object {
 	}
 }
 
-// signalResponses returns the responses to signals, and to pings by a key, without the errors that all have.
+// signalResponses returns the responses to signals, and to pings by a key, without the errors that all paths share.
 func signalResponses() object {
 	list := object{"type": "array", "items": anyText.object()}
 	unreadable := errorResponse("The query cannot be read, the rid is not a UUID, or the configuration of the "+

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// notation turns the schemas of the YAML files into JSON Schema. They have its keywords, and are shorter in this:
+// notation translates the schemas of the YAML files into JSON Schema. They use its keywords, with these abbreviations:
 //
 //   - A schema that is only a type can be written as text: "created_at: Timestamp".
 //   - A type is one of JSON, the name of another schema, or one that domainTypes lists. "Timestamp | null" also allows
@@ -19,7 +19,7 @@ import (
 type notation struct {
 	written  object          // the schemas in this notation
 	schemas  object          // the schemas of the document
-	open     map[string]bool // schemas that are being turned
+	open     map[string]bool // schemas that are being translated
 	types    map[string]object
 	lists    map[string][]any
 	limits   map[string]int
@@ -33,7 +33,8 @@ func newNotation(written, schemas object) *notation {
 	}
 }
 
-// The keywords of JSON Schema whose values are as there, the keywords whose values may name a limit, and its types.
+// The keywords of JSON Schema whose values are copied, the keywords whose values may be the name of a limit, and the
+// types of JSON.
 var (
 	ownKeywords   = []string{"description", "pattern", "format", "const", "default", "dependentRequired", "example"}
 	limitKeywords = []string{"minLength", "maxLength", "minItems", "maxItems", "minimum", "maximum"}
@@ -44,7 +45,8 @@ func (n *notation) fail(at, format string, args ...any) {
 	n.problems = append(n.problems, fmt.Errorf("%s "+format, append([]any{at}, args...)...))
 }
 
-// request returns the content of a request. Its schema is written with the examples of the request.
+// request returns the content of a request body, with its schema and its examples. In the YAML file, the examples are
+// part of the schema.
 func (n *notation) request(id string, written object) object {
 	content, schema := make(object), maps.Clone(written)
 	for _, key := range []string{"example", "examples"} {
@@ -74,7 +76,7 @@ func (n *notation) named(name string) object {
 	return schema
 }
 
-// schema turns a schema. at is where it is, for errors.
+// schema translates a schema. at is its position, for errors.
 func (n *notation) schema(at string, written any) object {
 	w, ok := written.(object)
 	if name, isText := written.(string); isText {
@@ -113,7 +115,7 @@ func (n *notation) schema(at string, written any) object {
 	return s
 }
 
-// typed returns a schema with the type of what is written.
+// typed returns a schema with the type that w gives or implies.
 func (n *notation) typed(at string, w object) object {
 	name, given := w["type"].(string)
 	base, orNull := strings.CutSuffix(name, " | null")
@@ -178,7 +180,7 @@ func (n *notation) addProperties(at string, s object, written any) {
 	}
 }
 
-// extend adds what an object has of the schema that it extends.
+// extend adds to an object the properties and the example of the schema that it extends.
 func (n *notation) extend(at string, s object, name string) {
 	base := n.named(name)
 	properties, ok := base["properties"].(object)

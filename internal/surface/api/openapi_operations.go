@@ -10,18 +10,18 @@ import (
 	"github.com/allswell/allswell/internal/resource/rights"
 )
 
-// operation describes a route in the OpenAPI document. What follows from the method, the path and the scope is derived:
-// the parameters of the path, headers, lists' parameters, statuses and errors. A body is described by the request that
-// has the operation's id, in a YAML file.
+// operation describes a route in the OpenAPI document. Parameters of the path, headers, parameters of lists, statuses
+// and errors are derived from the method, the path and the scope. The body is described by the request in a YAML file
+// that has the operation's id.
 type operation struct {
 	id      string
 	summary string
-	text    string      // more about it; Markdown
+	text    string      // description; Markdown
 	query   []parameter // without the parameters that every list has
 	returns result      // zero: a DELETE, which returns nothing
 
-	// contract: it is a route of the contract (see docs/api.md), which must not refuse what it does not know. The fifth
-	// one is the heartbeat, which reads no body.
+	// contract: the route belongs to the contract (see docs/api.md), so it must accept unknown fields. The fifth route
+	// of the contract is the heartbeat, which reads no body.
 	contract bool
 	// tagged: the resource has an entity tag.
 	tagged bool
@@ -34,7 +34,7 @@ type result struct {
 	shape  shape
 	schema string // of the data, or of each item
 	text   string // of the response
-	detail string // of the second response of an upsert; what a part is part of
+	detail string // text of the second response of an upsert; for a part, the name of the whole
 	cursor string // pattern of the cursors of a part
 }
 
@@ -67,7 +67,7 @@ func upserted(schema, replaced, created string) result {
 	return result{shape: shapeUpsert, schema: schema, text: replaced, detail: created}
 }
 
-// part is a part of a list or a log. The next one is found by a cursor.
+// part is a part of a list or a log. A cursor leads to the next one.
 func part(schema, whole, cursor string) result {
 	return result{
 		shape: shapePart, schema: schema, text: "One part of the " + whole + ".", detail: whole, cursor: cursor,

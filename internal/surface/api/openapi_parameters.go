@@ -15,7 +15,7 @@ type parameter struct {
 	text     string
 	schema   schema
 	example  any
-	examples map[string]any // instead, by name
+	examples map[string]any // instead of example, by name
 	key      string         // name among the components of the document, to which operations then refer; "": none
 }
 
@@ -29,7 +29,7 @@ type (
 	ref         string   // a schema of the document
 	oneOf       []string // one of some strings
 	values      []any    // one of the domain's values
-	defaultsTo  bool     // a boolean with a default
+	defaultsTo  bool     // a boolean with this default
 	wholeNumber struct{ min, max, initial int }
 	listOf      struct {
 		of       schema
@@ -139,7 +139,8 @@ func (p pathParameter) parameter() parameter {
 	return parameter{key: p.key, name: p.name, in: "path", schema: anyText, text: p.text, example: p.example}
 }
 
-// parametersOf returns the parameters of a path. A component can be named by its slug where the path names its page.
+// parametersOf returns the parameters of a path. Paths that name the page of a component also accept the component's
+// slug.
 func parametersOf(path string) (found []any, err error) {
 	for segment := range strings.SplitSeq(path, "/") {
 		name, ok := strings.CutPrefix(segment, "{")
@@ -191,7 +192,8 @@ func (rt *route) parameters() []any {
 	return references
 }
 
-// reference returns a parameter as an operation has it.
+// reference returns the parameter for an operation: a reference if it is a component of the document, or else its
+// description.
 func (p parameter) reference() object {
 	if p.key != "" {
 		return refTo("parameters", p.key)

@@ -9,7 +9,8 @@ import (
 	"github.com/allswell/allswell/internal/resource/configfield"
 )
 
-// fieldProperties returns the schemas of fields by name. What is not written has no secrets.
+// fieldProperties returns the schemas of fields by name. written selects schemas for requests. Schemas for responses
+// omit secrets.
 func fieldProperties(fields []configfield.Shared, written bool) map[string]any {
 	properties := make(map[string]any)
 	for _, f := range fields {
@@ -87,8 +88,8 @@ func fieldDescription(f configfield.Shared) string {
 }
 
 // completeNullables replaces every "anyOf: [SCHEMA, {type: null}]" of a document by a schema whose type is a list with
-// "null", because generators of clients make a union of two types from the former, or fail. A reference to X becomes
-// one to NullableX, which is added to the document, and takes the place of an X to which nothing else refers.
+// "null": generators of clients make a union of two types from an anyOf, or fail. A reference to X becomes a reference
+// to NullableX, which is added to the document. X is removed if nothing else refers to it.
 func completeNullables(document object) {
 	schemas := document["components"].(object)["schemas"].(object)
 	var complete func(value any)

@@ -15,13 +15,13 @@ import (
 	"github.com/allswell/allswell/internal/resource"
 )
 
-// writtenFiles describe what does not follow from the code. schemas.yaml has what families of routes share; every other
-// file is about the family whose tag is its name.
+// writtenFiles describe what does not follow from the code. schemas.yaml has what several families of routes share;
+// each other file describes the family whose tag is its name.
 //
 //go:embed *.yaml
 var writtenFiles embed.FS
 
-// written is what the YAML files say. Their requests and schemas are in short notation; see notation.
+// written is the contents of the YAML files. Requests and schemas are in short notation; see notation.
 type written struct {
 	Info            object            `json:"info"`
 	SecuritySchemes object            `json:"securitySchemes"`
@@ -29,7 +29,7 @@ type written struct {
 	Schemas         object            `json:"schemas"`
 }
 
-// readWritten returns the YAML files as one. A name must not be in two of them.
+// readWritten returns the YAML files, merged. The error names what two files define.
 func readWritten() (written, error) {
 	all := written{Requests: make(map[string]object), Schemas: make(object)}
 	names, err := writtenFiles.ReadDir(".")
@@ -78,8 +78,7 @@ type contents struct {
 	schemas  object
 }
 
-// readContents returns the requests and schemas that are written by hand, and the ones that follow from descriptions of
-// resources.
+// readContents returns the requests and schemas from the YAML files and from the descriptions of resources.
 func readContents() (*contents, error) {
 	byHand, err := readWritten()
 	if err != nil {
@@ -109,7 +108,8 @@ func readContents() (*contents, error) {
 	return c, errors.Join(n.problems...)
 }
 
-// takeExamples returns the examples of a request that is described otherwise, or nil.
+// takeExamples removes and returns the examples of a request that the YAML files give without a schema, because a
+// resource describes the request; nil: there are none.
 func (c *contents) takeExamples(id string) any {
 	request := c.byHand.Requests[id]
 	if len(request) != 1 || request["examples"] == nil {

@@ -13,7 +13,6 @@ import (
 	"github.com/allswell/allswell/internal/surface/signin/password"
 )
 
-// pageAccessRoutes are the routes of who can see a page.
 var pageAccessRoutes = []route{
 	{"GET", "/api/v1/pages/{pageSlug}/access", rights.PageAccessRead, (*api).getPageAccess, operation{
 		id:      "getPageAccess",
@@ -36,7 +35,7 @@ type pageAccessJSON struct {
 	Networks      []string `json:"networks"`
 	PasswordSetAt *string  `json:"password_set_at"`
 	LinkCreatedAt *string  `json:"link_created_at"`
-	Link          string   `json:"link,omitempty"` // URL, only if it has just been made
+	Link          string   `json:"link,omitempty"` // URL, only if it has just been created
 }
 
 func (c *call) newPageAccessJSON(p statuspage.Page) pageAccessJSON {
@@ -56,7 +55,7 @@ func (a *api) getPageAccess(c *call) (store.Response, error) {
 	return resourceResponse(page, err, c.newPageAccessJSON)
 }
 
-// linkChange is what a request does to the secret link of a page; null removes it.
+// linkChange is the change that a request makes to the secret link of a page; null removes it.
 type linkChange string
 
 const newLink linkChange = "new"

@@ -10,7 +10,6 @@ import (
 	"github.com/allswell/allswell/internal/store"
 )
 
-// pageRoutes are the routes of pages.
 var pageRoutes = []route{
 	{"GET", "/api/v1/pages", rights.PageRead, (*api).listPages, operation{
 		id:      "listPages",

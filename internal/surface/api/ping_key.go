@@ -10,7 +10,6 @@ import (
 	"github.com/allswell/allswell/internal/store"
 )
 
-// pingKeyRoutes are the routes of ping keys.
 var pingKeyRoutes = []route{
 	{"GET", "/api/v1/pages/{pageSlug}/ping-key", rights.PingKeyRead, (*api).getPingKey, operation{
 		id:      "getPingKey",
@@ -35,11 +34,11 @@ var pingKeyRoutes = []route{
 	}},
 }
 
-// pingKeyJSON is the ping key of a page. The key is a credential, so that the routes need the scope write.
+// pingKeyJSON is the ping key of a page. The key is a credential, so the routes need the scope write.
 type pingKeyJSON struct {
 	Key           *string            `json:"key"` // null: there is none
 	Access        monitor.PingAccess `json:"access"`
-	PingURL       *string            `json:"ping_url"` // what the slug of a monitor is appended to
+	PingURL       *string            `json:"ping_url"` // to which the slug of a monitor is appended
 	CreatedAt     *string            `json:"created_at"`
 	PreviousUntil *string            `json:"previous_until"` // until when the key before the last rotation is valid
 }

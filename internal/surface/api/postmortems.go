@@ -8,7 +8,6 @@ import (
 	"github.com/allswell/allswell/internal/store"
 )
 
-// postmortemRoutes are the routes of post-mortems.
 var postmortemRoutes = []route{
 	{"GET", "/api/v1/incidents/{incidentId}/postmortem", rights.IncidentRead, (*api).getPostmortem, operation{
 		id:      "getPostmortem",

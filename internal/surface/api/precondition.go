@@ -9,9 +9,9 @@ import (
 	"github.com/allswell/allswell/internal/store"
 )
 
-// hasEntityTag reports whether the resource of the route has an entity tag: one that is described, a page, a component,
-// a monitor, an update or the post-mortem of an incident, a subscriber, a channel, a rule of alerts, a silence, or an
-// on-call schedule.
+// hasEntityTag reports whether the resource of the route has an entity tag: an object of resourceActions, a page, a
+// component, a monitor, an update or the post-mortem of an incident, a subscriber, a channel, an alert rule, a silence,
+// or an on-call schedule.
 func (rt *route) hasEntityTag() bool {
 	return rt.tagged ||
 		slices.ContainsFunc([]string{
@@ -21,9 +21,9 @@ func (rt *route) hasEntityTag() bool {
 			func(end string) bool { return strings.HasSuffix(rt.path, end) })
 }
 
-// readPrecondition reads the headers If-Match and If-None-Match of a request that
-// writes. Weak entity tags match nothing (RFC 9110, section 13.1.1). Where the resource
-// has no entity tag, no condition can be checked, so that a request with one fails.
+// readPrecondition reads the headers If-Match and If-None-Match of a request that writes. Weak entity tags match
+// nothing (RFC 9110, section 13.1.1). If the resource has no entity tag, a request with a condition fails, because it
+// cannot be checked.
 func readPrecondition(rt *route, h http.Header) (p kernel.Precondition, err error) {
 	if rt.method == http.MethodGet {
 		return p, nil

@@ -12,7 +12,7 @@ import (
 	"github.com/allswell/allswell/internal/store"
 )
 
-// checkSlug adds an error if the body has another slug than the path.
+// checkSlug adds an error if the slug in the body differs from the slug in the path.
 func checkSlug(o *jsonobject.Object, slug string) {
 	if given := o.Text("slug"); given != nil && *given != slug {
 		o.Reject("slug", "must be the one in the address, or left out")

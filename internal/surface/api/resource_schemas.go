@@ -64,7 +64,8 @@ func (c *contents) shown(d field.Description, example object, details bool) obje
 	return schema
 }
 
-// sent returns a request, which may leave fields out if it only changes an object. Its example has all fields.
+// sent returns the schema and the example of a request. A request that changes an object may omit any field. The
+// example has all fields.
 func (c *contents) sent(d field.Description, example object, r field.Request) object {
 	change := r == field.Changing
 	schema, sample := objectSchema(), make(object)
@@ -162,7 +163,7 @@ func (c *contents) shownSchema(f field.Info) object {
 	return valueSchema(f, f.Nullable)
 }
 
-// choice returns the name of the schema of a choice, which is shared.
+// choice returns the name of the schema of a choice, which all fields with this choice share.
 func (c *contents) choice(f field.Info) string {
 	if c.schemas[f.Schema] == nil && c.byHand.Schemas[f.Schema] == nil {
 		c.schemas[f.Schema] = object{"type": "string", "enum": optionValues(f)}
@@ -190,7 +191,7 @@ func listSchema(f field.Info, item object) object {
 	return schema
 }
 
-// shownRef returns the schema of a field whose values have a schema of their own.
+// shownRef returns the schema of a field that refers to a named schema.
 func shownRef(f field.Info, name string) object {
 	schema := refTo("schemas", name)
 	switch {
@@ -260,7 +261,7 @@ func durationSchema(f field.Info, null bool) object {
 	return schema
 }
 
-// description returns what a field is, and what a missing value means.
+// description returns what a field is, and the meaning of a missing value.
 func description(f field.Info) string {
 	text := f.Doc + "."
 	switch {
@@ -280,14 +281,13 @@ func description(f field.Info) string {
 	return text
 }
 
-// missingWords are words for what stands for a missing value.
+// missingWords describe how a missing value is represented.
 var missingWords = map[field.Missing]string{
 	field.MissingAbsent: "Absent in a request that creates one", field.MissingNull: "Null", field.MissingZero: "0",
 	field.MissingEmpty: "Empty",
 }
 
-// sentSchema returns the schema of a field in requests. Unless it must be given, null is like a field that is not
-// given.
+// sentSchema returns the schema of a field in requests. If the field is not required, null is like an absent field.
 func (c *contents) sentSchema(f field.Info, must bool) (schema object) {
 	switch f.Kind {
 	case field.KindChoice:

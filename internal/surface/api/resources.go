@@ -22,17 +22,17 @@ type resourceActions[T any] struct {
 
 	reading, changing rights.Operation
 
-	putText, changeText, deletion string // what the document says of these, besides; "": nothing
-	byPage                        string // what it says of ?page_slug in lists; "": they have no such parameter
+	putText, changeText, deletion string // more text of the operations PUT, PATCH and DELETE; "": none
+	byPage                        string // the text of ?page_slug in lists; "": they have no such parameter
 
-	// complete sets what responses show besides what is stored; nil: nothing.
+	// complete sets fields of a response that are not stored; nil: there are none.
 	complete func(*api, *call, *T)
 
 	query []parameter // more query parameters of get, change and delete
 }
 
 // routes returns the routes that list, create, return, replace, change and delete objects, as far as the resource has
-// them. The caller describes the first two.
+// them. listing and creation describe the first two.
 func (r resourceActions[T]) routes(listing, creation operation) []route {
 	d := r.Describe()
 	name, schema, noun, withArticle := d.TypeName(), d.SchemaName(), d.Noun, d.A()
@@ -90,7 +90,7 @@ func (r resourceActions[T]) routes(listing, creation operation) []route {
 	return routes
 }
 
-// replacementText says what a PUT does to an object with a slug.
+// replacementText returns the description of a PUT of an object with a slug.
 func (r resourceActions[T]) replacementText() string {
 	var kept []string
 	for _, f := range r.Infos() {
@@ -115,8 +115,8 @@ func (r resourceActions[T]) replacementText() string {
 	return text
 }
 
-// page returns the page of the request, by its slug: in the path, for an object that is given by its slug in the query,
-// or "".
+// page returns the slug of the page of the request: from the path, or from the query for an object that is given by its
+// slug, or "".
 func (r resourceActions[T]) page(c *call) (string, error) {
 	if page := c.PathValue("pageSlug"); page != "" || !r.OnPage {
 		return page, nil
@@ -161,8 +161,8 @@ func (r resourceActions[T]) get(a *api, c *call) (store.Response, error) {
 	return r.tagged(a, c, v, err)
 }
 
-// put says all of an object: a field that is not given is empty, or has its default. An object that is given by its
-// slug is created, if it does not exist.
+// put replaces an object: absent fields become empty or get their defaults. An object that is given by its slug is
+// created if it does not exist.
 func (r resourceActions[T]) put(a *api, c *call) (store.Response, error) {
 	o, err := c.object()
 	if err != nil {
@@ -184,7 +184,7 @@ func (r resourceActions[T]) put(a *api, c *call) (store.Response, error) {
 	return r.upserted(a, c, v, isNew, err)
 }
 
-// upserted is tagged for a PUT: the status is 201 for a new object.
+// upserted is tagged for a PUT. The status is 201 for a new object.
 func (r resourceActions[T]) upserted(a *api, c *call, v T, isNew bool, err error) (store.Response, error) {
 	response, err := r.tagged(a, c, v, err)
 	if isNew && err == nil {
@@ -193,7 +193,7 @@ func (r resourceActions[T]) upserted(a *api, c *call, v T, isNew bool, err error
 	return response, err
 }
 
-// change changes the fields that are given.
+// change changes the fields that the body has.
 func (r resourceActions[T]) change(a *api, c *call) (store.Response, error) {
 	o, err := c.object()
 	if err != nil {

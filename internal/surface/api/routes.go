@@ -30,7 +30,7 @@ func (rt *route) imageKind() statuspage.ImageKind {
 	return ""
 }
 
-// maxBodySize returns the maximum size of a request body in bytes. 0: no body is read. Bodies are images or JSON.
+// maxBodySize returns the maximum size of a request body in bytes; 0: no body is read.
 func (rt *route) maxBodySize() int64 {
 	switch {
 	case rt.method == http.MethodPut && rt.imageKind() != "":
@@ -41,14 +41,13 @@ func (rt *route) maxBodySize() int64 {
 	return 0
 }
 
-// family is a group of routes with a tag in the OpenAPI document, and its description.
+// family is a group of routes with its tag and its description in the OpenAPI document.
 type family struct {
 	tag, text string
 	tables    [][]route
 }
 
-// families are all routes of the API, which are described beside their handlers. Package ping serves the heartbeat.
-// A route of GET serves HEAD too.
+// families has all routes of the API. Package ping serves the heartbeat. A GET route serves HEAD too.
 var families = []family{
 	{"Pages", "Status pages, their settings, images, domains and ping keys, and who can see private ones.",
 		[][]route{pageRoutes, imageRoutes, pageAccessRoutes, pingKeyRoutes, domainRoutes, uptimeRoutes}},

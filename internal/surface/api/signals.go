@@ -15,7 +15,6 @@ import (
 	"github.com/allswell/allswell/internal/surface/web"
 )
 
-// signalRoutes are the routes of pings and signals.
 var signalRoutes = []route{
 	{"GET", "/api/v1/monitors/{monitorId}/pings", rights.MonitorRead, (*api).listPings, operation{
 		id:      "listPings",
@@ -61,7 +60,7 @@ func newSignalJSON(s monitor.Signal) signalJSON {
 	return out
 }
 
-// signalCursor returns the place that a cursor names: its time and its number, in hexadecimal.
+// signalCursor returns the position in a list that the parameter cursor names: a time and a number, in hexadecimal.
 func signalCursor(q *web.Query) (at store.SignalCursor) {
 	cursor := q.Text("cursor")
 	if cursor == "" {
@@ -110,7 +109,7 @@ func newSignalBodyJSON(s monitor.Signal) signalBodyJSON {
 	return signalBodyJSON{s.ID, "utf-8", string(s.Output), s.OutputCut}
 }
 
-// getPingBody returns the output that a signal brought.
+// getPingBody returns the output that a signal carried.
 func (a *api) getPingBody(c *call) (store.Response, error) {
 	s, err := a.store.Signal(c.Context(), c.actor(), c.PathValue("monitorId"), c.PathValue("pingId"))
 	return resourceResponse(s, err, newSignalBodyJSON)

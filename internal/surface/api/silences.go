@@ -14,7 +14,6 @@ var silenceActions = resourceActions[alert.Silence]{
 	changing: rights.SilenceChange,
 }
 
-// silenceRoutes are the routes of silences.
 var silenceRoutes = append(silenceActions.routes(
 	operation{},
 	operation{

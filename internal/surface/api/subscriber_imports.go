@@ -9,7 +9,6 @@ import (
 	"github.com/allswell/allswell/internal/store"
 )
 
-// importRoutes are the routes of imports of subscribers.
 var importRoutes = []route{
 	{"POST", "/api/v1/pages/{pageSlug}/subscribers/import", rights.SubscriberChange, (*api).importSubscribers,
 		operation{
@@ -23,7 +22,7 @@ var importRoutes = []route{
 		}},
 }
 
-// importReportJSON says what an import did, or what it would do.
+// importReportJSON is the result of an import, or of a dry run.
 type importReportJSON struct {
 	DryRun       bool             `json:"dry_run"`
 	Added        int              `json:"added"`

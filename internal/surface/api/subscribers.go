@@ -13,7 +13,6 @@ import (
 	"github.com/allswell/allswell/internal/surface/web"
 )
 
-// subscriberRoutes are the routes of subscribers.
 var subscriberRoutes = []route{
 	{"GET", "/api/v1/pages/{pageSlug}/subscribers", rights.SubscriberRead, (*api).listSubscribers, operation{
 		id:      "listSubscribers",

@@ -11,7 +11,6 @@ import (
 	"github.com/allswell/allswell/internal/store"
 )
 
-// tokenRoutes are the routes of API tokens.
 var tokenRoutes = []route{
 	{"GET", "/api/v1/tokens", rights.TokenManage, (*api).listTokens, operation{
 		id:      "listTokens",
@@ -49,7 +48,7 @@ func newTokenJSON(t account.Token) tokenJSON {
 	}
 }
 
-// pagesJSON returns the slugs of a limit, or nil if there is none.
+// pagesJSON returns the slugs of a page limit, or nil if there is no limit.
 func pagesJSON(l account.PageLimit) []string {
 	if l.Limited && l.Pages == nil { // all of them were deleted
 		return []string{}

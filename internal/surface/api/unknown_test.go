@@ -7,7 +7,6 @@ import (
 	"testing"
 )
 
-// lenientRoutes are the routes of the contract that read a body.
 var lenientRoutes = []string{
 	"POST /api/v1/pages/{pageSlug}/incidents", "PATCH /api/v1/incidents/{incidentId}",
 	"POST /api/v1/incidents/{incidentId}/updates",

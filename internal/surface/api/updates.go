@@ -11,7 +11,6 @@ import (
 	"github.com/allswell/allswell/internal/store"
 )
 
-// updateRoutes are the routes of incidents' updates.
 var updateRoutes = []route{
 	{"GET", "/api/v1/incidents/{incidentId}/updates", rights.IncidentRead, (*api).listUpdates, operation{
 		id:      "listUpdates",
@@ -74,7 +73,7 @@ func newIncidentUpdateJSON(u statuspage.IncidentUpdate) incidentUpdateJSON {
 	}
 }
 
-// savedUpdateJSON is an update outside of the contract, with what happened to it since it was posted.
+// savedUpdateJSON is an update in responses outside the contract, with its changes since it was posted.
 type savedUpdateJSON struct {
 	incidentUpdateJSON
 	EditedAt *string `json:"edited_at"`

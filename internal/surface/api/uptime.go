@@ -11,7 +11,6 @@ import (
 	"github.com/allswell/allswell/internal/surface/web"
 )
 
-// uptimeRoutes are the routes of the uptime of pages.
 var uptimeRoutes = []route{
 	{"GET", "/api/v1/pages/{pageSlug}/uptime", rights.PageRead, (*api).getUptime, operation{
 		id:      "getUptime",

@@ -12,7 +12,6 @@ import (
 	"github.com/allswell/allswell/internal/surface/web"
 )
 
-// warningRoutes are the routes of warnings.
 var warningRoutes = []route{
 	{"GET", "/api/v1/monitors/{monitorId}/warnings", rights.MonitorRead, (*api).listWarnings, operation{
 		id:      "listWarnings",
@@ -41,8 +40,8 @@ func newWarningJSON(w monitor.Warning) warningJSON {
 	}
 }
 
-// listWarnings lists the warnings of a monitor, newest first. The cursor is the number of the last one that the caller
-// has read.
+// listWarnings lists the warnings of a monitor, newest first. The cursor is the number of the last warning that the
+// caller has read.
 func (a *api) listWarnings(c *call) (store.Response, error) {
 	q := web.ParseQuery(c.URL.RawQuery)
 	f := store.WarningFilter{
