@@ -28,7 +28,7 @@ const Path = frame.Path
 // OIDCCallbackPath is the path of the redirect URL at the provider.
 const OIDCCallbackPath = signin.OIDCCallbackPath
 
-// What the rooms are configured with.
+// The configurations of the rooms, for callers of New.
 type (
 	SingleSignOn = signin.SingleSignOn
 	ProxyHeaders = signin.ProxyHeaders
@@ -47,17 +47,18 @@ type Config struct {
 	VerifyDomain func(
 		ctx context.Context, actor kernel.Actor, slug string, save ...store.SaveResponse[statuspage.Page],
 	) (statuspage.Page, error)
-	// CheckTarget returns a *kernel.ValidationError if no message is sent to a valid target. Nil: all are accepted.
+	// CheckTarget returns a *kernel.ValidationError if messages must not be sent to a valid target. Nil: all are
+	// accepted.
 	CheckTarget func(ctx context.Context, channel audience.Channel, target string) error
-	// Tests checks what people try before they save it. Nil: nothing can be tested.
+	// Tests runs checks that are not saved yet. Nil: nothing can be tested.
 	Tests *web.CheckTester
-	// ChannelTests sends test messages to channels of alerts. Nil: nothing can be tested.
+	// ChannelTests sends test messages to alert channels. Nil: nothing can be tested.
 	ChannelTests *web.ChannelTester
-	// SingleSignOn are the sign-ins by others.
+	// SingleSignOn configures sign-ins through an identity provider or a reverse proxy.
 	SingleSignOn SingleSignOn
 	// SendMail sends a mail in plain text immediately. Nil: mail is off.
 	SendMail func(ctx context.Context, to, subject, text string) error
-	// Process is what the screen of the system shows.
+	// Process describes the serving process, for the system screen.
 	Process Process
 }
 
@@ -88,8 +89,8 @@ func New(c Config) *Dashboard {
 	return d
 }
 
-// Run watches for changes that open screens show, counts pings, and mails links for new passwords. It returns when ctx
-// ends.
+// Run watches for changes to open screens, samples the ping counters, and mails links for new passwords. It returns
+// when ctx ends.
 func (d *Dashboard) Run(ctx context.Context) {
 	go d.SignIn.SendResetMails(ctx)
 	ticker := time.NewTicker(frame.WatchInterval)

@@ -21,8 +21,8 @@ func Parse(t testing.TB, text string) Tree {
 	return Tree{root}
 }
 
-// All returns the elements that a selector matches. A selector consists of names, #ids, .classes and [attributes];
-// those of one element are joined, and a space precedes descendants.
+// All returns the elements that a selector matches. A selector consists of names, #ids, .classes and [attributes]. They
+// are joined if one element has them; a space precedes descendants.
 func (t Tree) All(selector string) (found []Tree) {
 	found = []Tree{t}
 	for _, part := range strings.Fields(selector) {

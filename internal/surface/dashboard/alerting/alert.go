@@ -25,7 +25,7 @@ type alertScreen struct {
 	CanEdit   bool
 	CanRules  bool           // the visitor may see rules, channels and silences
 	Monitor   bool           // the monitor still exists
-	Silenced  time.Time      // until when silences hold it back; zero: none does, or no rule would notify anybody
+	Silenced  time.Time      // until when silences hold it back; zero: none does, or no rule would notify anyone
 	Durations []frame.Option // for how long its monitor can be silenced
 }
 
@@ -47,7 +47,7 @@ type alertPlan struct {
 	Steps []planLine
 }
 
-// newAlertPlan returns a plan as sentences. Repetitions that follow each other are one line.
+// newAlertPlan returns a plan as sentences. Consecutive repetitions are one line.
 func newAlertPlan(p store.AlertPlan) alertPlan {
 	plan := alertPlan{Rule: p.RuleName}
 	for i, step := range p.Steps {
@@ -134,7 +134,8 @@ func alertTimeline(d store.AlertDetail) (all []alertEntry) {
 	return all
 }
 
-// silenceDurations returns the durations that the buttons of an alert offer; "tomorrow" is until the morning in a zone.
+// silenceDurations returns the durations for which the screen of an alert can silence its monitor; "tomorrow" ends in
+// the morning in a zone.
 func silenceDurations(zone *time.Location) []frame.Option {
 	return []frame.Option{
 		{Value: "1h", Label: "1 hour"}, {Value: "4h", Label: "4 hours"},
@@ -142,7 +143,7 @@ func silenceDurations(zone *time.Location) []frame.Option {
 	}
 }
 
-// silenceEnd returns when a silence ends that lasts for one of silenceDurations.
+// silenceEnd returns the end of a silence with one of silenceDurations. ok is false for another duration.
 func silenceEnd(how string, zone *time.Location, now time.Time) (time.Time, bool) {
 	if how == "tomorrow" {
 		local := now.In(zone)

@@ -11,13 +11,13 @@ import (
 	"github.com/allswell/allswell/internal/surface/dashboard/frame"
 )
 
-// alertFilterForm is the part of a form that says what a rule or a silence is about. The template "alert-filter" draws
-// it.
+// alertFilterForm is the part of a form that limits a rule or a silence to some events, pages, monitors and tags. The
+// template "alert-filter" draws it.
 type alertFilterForm struct {
 	Events, Severities frame.Field
-	Pages, Monitors    frame.Field // without options if there are more than a form offers: then their slugs are typed
+	Pages, Monitors    frame.Field // without options, slugs are typed, because there are more than a form offers
 	Tags               frame.Field
-	Errors             []string // of what is chosen
+	Errors             []string // of the choices
 }
 
 // maxFilterMonitors is the number of monitors up to which a form offers them. With more, their slugs are typed.
@@ -26,8 +26,8 @@ const maxFilterMonitors = 100
 // filterFields are the fields of a filter.
 var filterFields = []string{"events", "severities", "pages", "monitors", "tags"}
 
-// withEmptyLists returns the values with an empty one for each list of which nothing was chosen: browsers do not send
-// it.
+// withEmptyLists returns the values of a form. A list in which nothing was chosen gets an empty value, because browsers
+// do not send it.
 func withEmptyLists(f *frame.Form, lists ...string) url.Values {
 	values := maps.Clone(f.Values)
 	for _, name := range lists {
@@ -38,7 +38,7 @@ func withEmptyLists(f *frame.Form, lists ...string) url.Values {
 	return values
 }
 
-// wordsOf returns the values of a field, which were chosen, or typed with commas or spaces between.
+// wordsOf returns the values of a field. They were chosen, or typed with commas or white space between them.
 func wordsOf(f *frame.Form, name string) (all []string) {
 	for _, value := range f.Values[name] {
 		all = append(all, strings.FieldsFunc(value, func(r rune) bool {
@@ -105,8 +105,9 @@ func (r *request) newAlertFilter(f *frame.Form) (a alertFilterForm, err error) {
 	return a, nil
 }
 
-// deletedOptions returns options for what is chosen in a field and not among the known ids and slugs, because it was
-// deleted since. If the form left it out, it would save less than what is stored, and nothing at all means everything.
+// deletedOptions returns options for values of a field that are not among the known ids and slugs, because the objects
+// were deleted. If the form omitted them, it would save fewer values than are stored, and an empty list means
+// everything.
 func deletedOptions(f *frame.Form, name, label string, known []string) (all []frame.Option) {
 	for _, ref := range wordsOf(f, name) {
 		if !slices.Contains(known, ref) {
@@ -116,7 +117,7 @@ func deletedOptions(f *frame.Form, name, label string, known []string) (all []fr
 	return all
 }
 
-// referenceOption returns an object as an option of a field, in which it is chosen by its id or its slug.
+// referenceOption returns an object as an option of a field whose values are ids or slugs.
 func referenceOption(f *frame.Form, name, id, slug, label string) frame.Option {
 	chosen := wordsOf(f, name)
 	return frame.Option{Value: id, Label: label, Selected: slices.Contains(chosen, id) || slices.Contains(chosen, slug)}

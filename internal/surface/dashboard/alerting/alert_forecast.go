@@ -16,7 +16,7 @@ import (
 	"github.com/allswell/allswell/internal/surface/dashboard/frame"
 )
 
-// forecastScreen is the data of the template alert_forecast: who would be notified of an event.
+// forecastScreen is the data of the template alert_forecast, which shows who would be notified of an event.
 type forecastScreen struct {
 	*frame.Form
 	Fields   []frame.Field
@@ -24,14 +24,14 @@ type forecastScreen struct {
 	At       time.Time
 	Severity kernel.Impact
 	Notified []forecastLine
-	Rules    []forecastRule // that notify nobody
+	Rules    []forecastRule // rules that do not match the event
 	Silent   []string       // channels that are not notified
 	Disabled []string       // channels that are not notified because they are disabled
 	NoRules  bool
 	CanEdit  bool
 }
 
-// forecastLine is something that happens.
+// forecastLine is a step of a forecast.
 type forecastLine struct {
 	At    time.Time
 	After time.Duration // since the event
@@ -44,7 +44,7 @@ type forecastLine struct {
 	step store.ForecastStep
 }
 
-// When says how long after the event it happens.
+// When returns the time between the event and the step, for people.
 func (l forecastLine) When() string {
 	if l.After <= 0 {
 		return "At once"
@@ -58,7 +58,7 @@ type forecastRule struct {
 	Why string
 }
 
-// showForecast says who would be notified of an event, when and why, and who not. It changes nothing.
+// showForecast shows who would be notified of an event, when and why, and who would not. It changes nothing.
 func (r *request) showForecast() error {
 	typed := r.URL.Query()
 	s := forecastScreen{Asked: typed.Has("event") || typed.Has("monitor"), CanEdit: r.May(rights.AlertRuleChange)}
@@ -110,8 +110,8 @@ func (r *request) showForecast() error {
 	return r.Show(status, "alert_forecast", "Who is notified?", s)
 }
 
-// findForecastMonitor replaces the name or id of a monitor that was typed by its slug, and returns the slug of its
-// page; "": it has none. A monitor that does not exist stays as it was typed.
+// findForecastMonitor replaces the typed name or id of a monitor by its slug, and returns the slug of its page; "": it
+// has none. If the monitor does not exist, the input stays.
 func (r *request) findForecastMonitor(f *frame.Form) (pageSlug string, err error) {
 	ref := strings.TrimSpace(f.Value("monitor"))
 	if ref == "" {
@@ -178,7 +178,7 @@ func (r *request) drawForecast(s *forecastScreen) error {
 	return nil
 }
 
-// addForecast adds to the screen what a forecast says.
+// addForecast adds a forecast to the screen.
 func (r *request) addForecast(s *forecastScreen, f store.AlertForecast) error {
 	channels, err := r.channels()
 	if err != nil {
@@ -215,7 +215,7 @@ func (r *request) addForecast(s *forecastScreen, f store.AlertForecast) error {
 	return nil
 }
 
-// forecastLines returns what a rule does about an event. Of its repetitions only the first is shown.
+// forecastLines returns the steps of a rule after an event. Only the first repetition is included.
 func forecastLines(r store.RuleForecast, from time.Time) (lines []forecastLine) {
 	for _, step := range r.Steps {
 		lines = append(lines, forecastLine{At: step.At, After: step.At.Sub(from), Rule: r.Rule, step: step})
@@ -226,7 +226,7 @@ func forecastLines(r store.RuleForecast, from time.Time) (lines []forecastLine) 
 	return lines
 }
 
-// describe says whom the line notifies, and why.
+// describe sets Who and Why of the line.
 func (l *forecastLine) describe() {
 	var names []string
 	for _, ch := range l.step.Channels {

@@ -11,18 +11,18 @@ import (
 	"github.com/allswell/allswell/internal/surface/dashboard/frame"
 )
 
-// alertLinkScreen is the data of the template alert_link: the alerts of a message's thread, to everybody who has its
-// link.
+// alertLinkScreen is the data of the template alert_link, which shows the alerts of a message's thread to everybody who
+// has its link.
 type alertLinkScreen struct {
 	*frame.Form
 	store.AlertThread
 	Key  string
 	Open int         // alerts that can be acknowledged
 	More int         // alerts that are not listed
-	Name frame.Field // of the person; unless one is signed in
+	Name frame.Field // of the person; not drawn if a user is signed in
 }
 
-// showAlertLink shows the alerts of a link. Opening it changes nothing, because programs that check links open it, too.
+// showAlertLink shows the alerts of a link. A GET changes nothing, because programs that check links request it, too.
 func (r *request) showAlertLink() error {
 	return r.showAlertLinkForm(http.StatusOK, frame.NewForm(r.URL.Query()), r.URL.Query().Get("key"))
 }
@@ -66,7 +66,7 @@ func (r *request) acknowledgeAlertLink() error {
 	return r.Redirect(alert.LinkPath + "?" + url.Values{"key": {key}}.Encode())
 }
 
-// alertLinkError counts a link that is not valid as an attempt to guess one.
+// alertLinkError counts an invalid link as an attempt to guess one.
 func (r *request) alertLinkError(err error) error {
 	if !errors.Is(err, kernel.ErrNotFound) {
 		return err
@@ -77,5 +77,5 @@ func (r *request) alertLinkError(err error) error {
 	return errOldAlert
 }
 
-// errOldAlert means that the link of an alert is not valid, or its alerts were deleted.
+// errOldAlert means that the link of an alert is invalid, or that its alerts were deleted.
 var errOldAlert = errors.New("the link of the alert is not valid")

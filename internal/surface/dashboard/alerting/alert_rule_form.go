@@ -29,7 +29,7 @@ type alertRuleForm struct {
 	Rule     alert.Rule // zero: a new one
 	Conflict bool
 	Tag      string
-	Summary  string // of the input, if it was requested and is valid
+	Summary  string // of the rule, if it was requested and the input is valid
 
 	Name, Slug, Delay, Repeat, Zone, From, Until           frame.Field
 	Targets, Events, Days, Instead                         frame.Field // boxes
@@ -38,7 +38,7 @@ type alertRuleForm struct {
 	FilterOpen, LaterOpen, QuietOpen, MoreSteps, NoTargets bool
 }
 
-// ruleSentences are the words of the form for problems that the API puts into its own words.
+// ruleSentences replace texts of the API about problems of a rule.
 var ruleSentences = map[string]string{
 	"A rule must have %s or %s.":                         "Choose who is notified.",
 	"Each of the escalation's steps must have %s or %s.": "Choose who is notified in each step.",
@@ -90,7 +90,7 @@ func optionalDuration(d time.Duration) string {
 
 func targetIDs(t alert.Target) []string { return slices.Concat(t.ChannelIDs, t.OnCallIDs) }
 
-// readTarget returns the target whose ids were chosen.
+// readTarget returns the target with the chosen ids.
 func readTarget(ids []string) (t alert.Target) {
 	for _, id := range ids {
 		if strings.HasPrefix(id, alert.PrefixOnCall) {
@@ -118,7 +118,7 @@ func (f *alertRuleForm) read() func(*alert.Rule) error {
 	}
 }
 
-// escalation reads the steps that have something.
+// escalation reads the steps that are not empty.
 func (f *alertRuleForm) escalation(bad *kernel.ValidationError) (steps []alert.Step) {
 	for i := range alert.MaxSteps {
 		step := alert.Step{
@@ -128,7 +128,7 @@ func (f *alertRuleForm) escalation(bad *kernel.ValidationError) (steps []alert.S
 			continue
 		}
 		if bad.Has(stepField(i, "after")) {
-			step.After = alert.MinStepAfter // its text has an error of its own
+			step.After = alert.MinStepAfter // the invalid text already has an error
 		}
 		steps = append(steps, step)
 	}
@@ -174,7 +174,7 @@ func (f *alertRuleForm) quietHours(bad *kernel.ValidationError) *alert.QuietHour
 	return &q
 }
 
-// previewAlertRule shows the form with another step, or with what it says in one sentence. Nothing is saved.
+// previewAlertRule shows the form with one more step, or with a summary of the rule. Nothing is saved.
 func (r *request) previewAlertRule(f *alertRuleForm) error {
 	if f.Value("preview") == "summary" {
 		rule := f.Rule
@@ -241,7 +241,7 @@ func (f *alertRuleForm) drawBasics(targets []frame.Option) {
 	})
 }
 
-// drawSteps draws the steps that have something, and an empty one.
+// drawSteps draws the steps that are not empty, and an empty one.
 func (f *alertRuleForm) drawSteps(targets []frame.Option) {
 	last := 0
 	for i := range alert.MaxSteps {
@@ -285,7 +285,7 @@ func (f *alertRuleForm) drawQuietHours(targets []frame.Option) {
 	f.QuietOpen = f.From.Value+f.Until.Value != "" || len(f.Zone.Errors)+len(f.From.Errors)+len(f.Until.Errors) > 0
 }
 
-// ruleChoices are the channels and schedules that a rule can notify, and names for its summary by ids.
+// ruleChoices are the channels and schedules that a rule can notify, and names by id for its summary.
 type ruleChoices struct {
 	targets []frame.Option
 	names   map[string]string
@@ -329,10 +329,10 @@ func (r *request) ruleChoices(typed url.Values) (c ruleChoices, err error) {
 	return c, err
 }
 
-// maxMonitorOptions is how many monitors can be chosen from.
+// maxMonitorOptions is the maximum number of monitors to choose from.
 const maxMonitorOptions = 500
 
-// monitorOptions returns the first monitors by name, and those with the ids.
+// monitorOptions returns the first monitors by name, and the monitors with the chosen ids.
 func (r *request) monitorOptions(chosen []string) (all []frame.Option, err error) {
 	list, err := r.Store.MonitorList(r.Context(), r.Actor(), store.MonitorQuery{Order: store.MonitorsByName},
 		store.Pagination{Page: 1, PerPage: maxMonitorOptions})

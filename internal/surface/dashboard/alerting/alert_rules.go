@@ -19,7 +19,7 @@ type alertRulesScreen struct {
 	NoChannels bool // the workspace has none, so that a rule cannot be created
 }
 
-// showAlertRules lists the rules that say who is notified of alerts.
+// showAlertRules lists the alert rules.
 func (r *request) showAlertRules() error {
 	rows := frame.Pagination(r.URL.Query())
 	rules, total, err := r.Store.AlertRules().List(r.Context(), r.Actor(), "", store.Filter{}, rows)

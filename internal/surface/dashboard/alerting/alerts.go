@@ -24,10 +24,10 @@ type alertsScreen struct {
 	Counts         store.AlertCounts
 	State, Event   frame.Field
 	Monitor        *monitor.Monitor // the only one whose alerts are listed; nil: all
-	Newest, Older  string           // addresses; "": none
-	All            string           // the address of all that are open; "": all are listed
+	Newest, Older  string           // URLs; "": none
+	All            string           // URL of the list of all open alerts; "": it is shown
 	Filtered       bool
-	NoRules        bool // nobody is notified of anything
+	NoRules        bool // there are no rules, so nobody is notified
 }
 
 // alertRow is an alert in a list.
@@ -62,7 +62,7 @@ func eventOptions() (all []frame.Option) {
 	return all
 }
 
-// showAlerts lists the alerts, those that have not ended first.
+// showAlerts lists the alerts. Alerts that have not ended are first.
 func (r *request) showAlerts() error {
 	f := frame.NewForm(r.URL.Query())
 	filter, before, err := readAlertFilter(f)
@@ -117,8 +117,8 @@ func (r *request) showAlerts() error {
 	return r.Show(http.StatusOK, "alerts", title, s)
 }
 
-// readAlertFilter reads which alerts are listed, and from where on. It returns kernel.ErrNotFound for an address that
-// no screen links to.
+// readAlertFilter reads the filter and the position of the list. The error is kernel.ErrNotFound for a query to which
+// no screen links.
 func readAlertFilter(f *frame.Form) (store.AlertFilter, store.AlertCursor, error) {
 	filter := store.AlertFilter{
 		State: alert.State(f.Value("state")), Event: alert.Event(f.Value("event")), Monitor: f.Value("monitor"),
@@ -131,7 +131,7 @@ func readAlertFilter(f *frame.Form) (store.AlertFilter, store.AlertCursor, error
 	return filter, before, nil
 }
 
-// drawFilter adds the fields by which the list is filtered.
+// drawFilter draws the fields that filter the list.
 func (s *alertsScreen) drawFilter() {
 	states := []frame.Option{{Label: "All"}}
 	for _, state := range alert.States {
@@ -144,7 +144,7 @@ func (s *alertsScreen) drawFilter() {
 	})
 }
 
-// parseAlertCursor reads a place in the list; "" is its beginning.
+// parseAlertCursor parses a position in the list; "" is its beginning.
 func parseAlertCursor(text string) (c store.AlertCursor, ok bool) {
 	if text == "" {
 		return c, true
@@ -175,7 +175,7 @@ func newPlanLine(p store.AlertPlan) *planLine {
 	return l
 }
 
-// stepText says what a rule does in a step. held is why it has waited for it.
+// stepText describes what a rule does in a step. held is the reason why the step has been held back.
 func stepText(s store.ForecastStep, held alert.HoldReason) string {
 	var names []string
 	for _, c := range s.Channels {
@@ -210,7 +210,7 @@ var holdWords = map[alert.HoldReason]string{
 	alert.HeldBySilence: "a silence matches", alert.HeldByQuietHours: "its quiet hours",
 }
 
-// Lasted returns how long an alert lasted that has ended; "": it is about an instant.
+// Lasted returns the duration of an ended alert, for people; "": the alert is about an instant.
 func (a alertRow) Lasted() string {
 	if !a.Event.Lasts() {
 		return ""

@@ -21,9 +21,9 @@ type channelForm struct {
 	*frame.Form
 	Type     alertchannel.Type
 	Groups   []frame.FieldGroup
-	Tag      string // of the channel that the form was made from; "": a new one
+	Tag      string // entity tag of the channel that the form edits; "": a new one
 	Conflict bool
-	Result   *channelResult // of a test of what the form says; nil: none was asked for
+	Result   *channelResult // of a test with the input; nil: none was requested
 
 	channel alert.Channel // zero: a new one
 }
@@ -90,7 +90,7 @@ func (f *channelForm) draw(others []alert.Channel) {
 	}
 }
 
-// change returns what the form changes: the fields of the type that it does not have get their defaults, and secrets
+// change returns the change that the form describes. Fields of the type that are absent get their defaults. Secrets
 // that are not typed are kept.
 func (f *channelForm) change(now time.Time) fields.Change[alert.Channel] {
 	form := resource.Channel.ReadForm(f.channel, f.Values, time.UTC, now)
@@ -103,7 +103,7 @@ func (f *channelForm) change(now time.Time) fields.Change[alert.Channel] {
 	}
 }
 
-// testForm sends a test message to what a form says, which need not have a name.
+// testForm sends a test message to the channel that a form describes, which does not need a name.
 func (r *request) testForm(f *channelForm) error {
 	c := f.channel
 	err := resource.ChannelToTest(&c, f.change(r.Now()), r.Now())
@@ -113,7 +113,7 @@ func (r *request) testForm(f *channelForm) error {
 	return err
 }
 
-// newChannelScreen is the data of the template channel_new: types to choose from, or the form of one.
+// newChannelScreen is the data of the template channel_new, which shows types to choose from, or the form of one type.
 type newChannelScreen struct {
 	*channelForm
 	Kinds []alertchannel.Group
@@ -148,7 +148,7 @@ func (r *request) answerNewChannel(status int, f *channelForm) error {
 	return r.Show(status, "channel_new", "New channel", s)
 }
 
-// createChannel creates a channel, or sends a test message to what it would be.
+// createChannel creates a channel, or sends a test message without saving it.
 func (r *request) createChannel() error {
 	f, ok := blankChannelForm(r.PostForm, r.PostForm.Get("type"))
 	if !ok {
@@ -173,7 +173,7 @@ func (r *request) createChannel() error {
 }
 
 // editChannel changes a channel, unless somebody else has changed it since the form was shown, or sends a test message
-// to what it would be.
+// with the input without saving it.
 func (r *request) editChannel() error {
 	before, err := r.Store.AlertChannels().Get(r.Context(), r.Actor(), "", r.PathValue("channel"))
 	if err != nil {

@@ -22,13 +22,13 @@ type channelsScreen struct {
 	CanEdit  bool
 }
 
-// shownChannel is a channel with words for people.
+// shownChannel is a channel with texts for people.
 type shownChannel struct{ alert.Channel }
 
 // FallbackOf returns the uses of the channel as a fallback, which end when it is deleted.
 func (c shownChannel) FallbackOf() []alert.ChannelUse { return c.usedAs(true) }
 
-// NeededBy returns what uses the channel other than as a fallback. Until that has changed, it cannot be deleted.
+// NeededBy returns the other uses of the channel. While there are any, it cannot be deleted.
 func (c shownChannel) NeededBy() []alert.ChannelUse { return c.usedAs(false) }
 
 func (c shownChannel) usedAs(fallback bool) (uses []alert.ChannelUse) {
@@ -54,7 +54,7 @@ func typeName(name string) string {
 // Failing reports whether the last attempt to use the channel failed.
 func (c shownChannel) Failing() bool { return !c.Health.FailingSince.IsZero() }
 
-// State says in few words whether the channel works.
+// State describes in few words whether the channel works.
 func (c shownChannel) State() string {
 	switch {
 	case !c.Enabled:
@@ -127,13 +127,13 @@ type channelScreen struct {
 	Settings []frame.ShownSetting
 	CanEdit  bool
 	NoRules  bool           // the workspace has no rule
-	Tested   *channelResult // of the test that was asked for; nil: none was
+	Tested   *channelResult // of the requested test; nil: none was requested
 }
 
 // WorkspaceID returns the workspace in which the form acts. The channel has a field of this name, too.
 func (s channelScreen) WorkspaceID() string { return s.channelForm.WorkspaceID }
 
-// UsePath returns the path of what uses the channel; "": there is no screen of it that the visitor may open.
+// UsePath returns the path of an object that uses the channel; "": the visitor may not open a screen of it.
 func (s channelScreen) UsePath(u alert.ChannelUse) string {
 	switch u.Kind {
 	case alert.UseRule:
@@ -148,7 +148,7 @@ func (s channelScreen) UsePath(u alert.ChannelUse) string {
 	return ""
 }
 
-// Retried reports whether a message that was not accepted is sent again.
+// Retried reports whether a rejected message will be sent again.
 func (s channelScreen) Retried() bool { return s.Enabled && s.Failing() && !s.Health.NextAt.IsZero() }
 
 // channelResult is the result of a test message.
@@ -157,7 +157,7 @@ type channelResult struct{ audience.SendOutcome }
 // Accepted reports whether the service accepted the message.
 func (r channelResult) Accepted() bool { return r.Result == audience.SendAccepted }
 
-// Why returns why the service did not accept it.
+// Why returns the reason of a rejection.
 func (r channelResult) Why() string { return cmp.Or(r.Reason, "The reason is not known.") }
 
 // showChannel shows a channel.
@@ -205,7 +205,7 @@ func (r *request) answerChannel(status int, c alert.Channel, f *channelForm, tes
 	return r.Show(status, "channel", c.Name, s)
 }
 
-// testChannel sends a test message, and shows the channel with the result, which its health then says, too.
+// testChannel sends a test message and saves the result in the channel's health. It shows the channel with the result.
 func (r *request) testChannel() error {
 	c, err := r.Store.AlertChannels().Get(r.Context(), r.Actor(), "", r.PathValue("channel"))
 	if err != nil {
@@ -260,7 +260,7 @@ func (r *request) enableChannel() error {
 	return r.Redirect(frame.ChannelsPath + "/" + c.ID)
 }
 
-// deleteChannel deletes a channel that nothing but other channels uses.
+// deleteChannel deletes a channel, unless something uses it other than as a fallback.
 func (r *request) deleteChannel() error {
 	err := r.Store.AlertChannels().Delete(r.Context(), r.Actor(), "", r.PathValue("channel"), kernel.Precondition{})
 	if err != nil {
@@ -269,7 +269,7 @@ func (r *request) deleteChannel() error {
 	return r.Redirect(frame.ChannelsPath)
 }
 
-// channelRefused shows the channel with the error of a button.
+// channelRefused shows the channel again, with the error of an action.
 func (r *request) channelRefused(err error) error {
 	var bad *kernel.ValidationError
 	if !errors.As(err, &bad) {
@@ -284,8 +284,8 @@ func (r *request) channelRefused(err error) error {
 	return r.answerChannel(http.StatusUnprocessableEntity, c, f, nil)
 }
 
-// channelMessage is a message as it is shown.
+// channelMessage is a message with texts for people.
 type channelMessage struct{ store.ChannelMessage }
 
-// Label says what the message was about.
+// Label returns the kind of the message, for people.
 func (m channelMessage) Label() string { return noticeNames[m.Kind] }

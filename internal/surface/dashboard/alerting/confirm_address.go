@@ -9,15 +9,15 @@ import (
 	"github.com/allswell/allswell/internal/surface/dashboard/frame"
 )
 
-// confirmAddressScreen is the data of the template confirm_address: what the mail to the address of a channel asks.
+// confirmAddressScreen is the data of the template confirm_address, to which the mail to a channel's address links.
 type confirmAddressScreen struct {
 	*frame.Form
 	store.AddressConfirmation
 	Done bool
 }
 
-// showConfirmAddress asks whether an address may be sent alerts. Opening the link changes nothing, because programs
-// that check mail open it, too.
+// showConfirmAddress asks whether alerts may be sent to an address. A GET changes nothing, because programs that check
+// mail request links, too.
 func (r *request) showConfirmAddress() error {
 	f := frame.NewForm(r.URL.Query())
 	a, err := r.Store.FindConfirmation(r.Context(), f.Value("code"))
@@ -37,7 +37,7 @@ func (r *request) confirmAddress() error {
 	return r.Show(http.StatusOK, "confirm_address", "Your address is confirmed", &confirmAddressScreen{f, a, true})
 }
 
-// confirmAddressError counts a link that is not valid as an attempt to guess one.
+// confirmAddressError counts an invalid link as an attempt to guess one.
 func (r *request) confirmAddressError(err error) error {
 	if !errors.Is(err, kernel.ErrNotFound) {
 		return err

@@ -47,7 +47,7 @@ type onCallListScreen struct {
 	CanEdit   bool
 }
 
-// onCallRows completes schedules with what rules and channels say of them.
+// onCallRows returns schedules with their turns, problems and rules.
 func (r *request) onCallRows(schedules ...alert.OnCall) (rows []onCallRow, err error) {
 	rules, _, err := r.Store.AlertRules().List(r.Context(), r.Actor(), "", store.Filter{}, store.Pagination{
 		Page: 1, PerPage: alert.MaxRules,
@@ -97,7 +97,7 @@ func (r *request) showOnCallList() error {
 	return r.Show(http.StatusOK, "on_call_list", "On call", s)
 }
 
-// Clock returns an instant in the zone of the schedule, which it names.
+// Clock formats an instant in the zone of the schedule, with the name of the zone.
 func (o onCallRow) Clock(t time.Time) string {
 	return t.In(o.Location()).Format("Mon 2 Jan 2006 15:04") + " (" + o.Zone + ")"
 }
@@ -112,20 +112,20 @@ type onCallScreen struct {
 	Who         frame.Field
 	From        frame.Field
 	Until       frame.Field
-	Feed        string // the address of the calendar feed
+	Feed        string // URL of the calendar feed
 	CanEdit     bool
 }
 
 // calendarDay is a day with who is on call.
 type calendarDay struct {
-	Day, Label  string // Label names the month, too, where it begins
+	Day, Label  string // Label includes the month on its first day
 	Past, Today bool
 	Parts       []dayPart
 }
 
 // dayPart is a part of a day in which one participant is on call.
 type dayPart struct {
-	Name, From string // From: since when; "": since midnight or before
+	Name, From string // From is when the part begins; "": at midnight or before
 	Hue        int    // of the participant
 	Override   bool
 }
@@ -141,7 +141,7 @@ type shownOverride struct {
 // onCallHues is the number of colors of participants.
 const onCallHues = 6
 
-// onCallCalendar returns weeks from Monday on, with who is on call at which time.
+// onCallCalendar returns calendarWeeks weeks from this week's Monday on, with who is on call when.
 func onCallCalendar(o alert.OnCall, now time.Time) (weeks [][]calendarDay) {
 	zone := o.Location()
 	today := now.In(zone)
@@ -265,7 +265,7 @@ func (r *request) removeOverride() error {
 	return r.Redirect(frame.OnCallPath + "/" + o.ID)
 }
 
-// changeOverrides changes the overrides of a schedule as it is stored at that moment.
+// changeOverrides changes the overrides of a schedule, in the version that is stored when they are saved.
 func (r *request) changeOverrides(o alert.OnCall, change func([]alert.Override) []alert.Override) error {
 	_, err := r.Store.OnCallSchedules().Change(r.Context(), r.Actor(), "", o.ID, func(now *alert.OnCall) error {
 		now.Overrides = change(slices.Clone(now.Overrides))
@@ -355,7 +355,7 @@ func (r *request) editOnCall() error {
 	return r.Redirect(frame.OnCallPath + "/" + o.ID)
 }
 
-// errOverridesLost is returned for a change that would delete overrides without a word.
+// errOverridesLost is returned for a change that would delete overrides without the confirmation dropField.
 var errOverridesLost = errors.New("the change deletes overrides")
 
 // readTrimmed returns the input of a field without the space around it.

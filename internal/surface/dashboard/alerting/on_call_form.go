@@ -30,10 +30,10 @@ type onCallFormScreen struct {
 	LostFocus bool
 }
 
-// lostOverride is an override that is deleted with its participant.
+// lostOverride is an override that is deleted together with its participant.
 type lostOverride struct{ Participant, From, Until string }
 
-// dropField says that the overrides of participants who are removed may be deleted.
+// dropField is the field that confirms the deletion of overrides of participants who are removed.
 const dropField = "drop_overrides"
 
 // participantRow is the part of the form for one participant.
@@ -64,7 +64,7 @@ func onCallValues(o alert.OnCall) url.Values {
 
 func rowPrefix(i int) string { return fmt.Sprintf("participants.%d.", i) }
 
-// participantRows returns the number of participants for which the form has fields.
+// participantRows returns the number of rows for participants in the form.
 func participantRows(f *frame.Form) int {
 	n, err := strconv.Atoi(f.Value("rows"))
 	if err != nil {
@@ -73,8 +73,8 @@ func participantRows(f *frame.Form) int {
 	return min(max(n, 1), alert.MaxParticipants+blankRows)
 }
 
-// readOnCall returns what the form changes of a schedule. It sets lost to the overrides that it removes with their
-// participants.
+// readOnCall returns the change of a schedule that the form describes. The change sets lost to the overrides that it
+// removes together with their participants.
 func readOnCall(f *frame.Form, before alert.OnCall, now time.Time, lost *[]alert.Override) fields.Change[alert.OnCall] {
 	read := resource.OnCall.ReadForm(before, f.Values, time.UTC, now)
 	return func(o *alert.OnCall) error {
@@ -83,8 +83,8 @@ func readOnCall(f *frame.Form, before alert.OnCall, now time.Time, lost *[]alert
 	}
 }
 
-// fillParticipants sets the participants, and returns the overrides that it removes with them. Overrides keep their
-// participants if these are renamed. Those that have ended stay.
+// fillParticipants sets the participants, and returns the overrides that it removes together with them. Overrides of
+// renamed participants, and overrides that have ended, are kept.
 func fillParticipants(f *frame.Form, o *alert.OnCall, now time.Time) (lost []alert.Override) {
 	type row struct {
 		alert.Participant

@@ -1,4 +1,4 @@
-// Package alerting is the room of the dashboard for alerts: who is notified of them, where, and what holds them back.
+// Package alerting is the room of the dashboard for alerts: rules, channels, on-call schedules and silences.
 package alerting
 
 import (
@@ -16,7 +16,7 @@ import (
 // Screens has what the screens of the room share.
 type Screens struct {
 	ChannelTests *web.ChannelTester // sends test messages; nil: nothing can be tested
-	slackFaults  *limit.Addresses   // reports as by Slack that are not signed
+	slackFaults  *limit.Addresses   // unsigned reports
 }
 
 // New returns the screens. tests may be nil.
@@ -24,7 +24,8 @@ func New(tests *web.ChannelTester) *Screens {
 	return &Screens{ChannelTests: tests, slackFaults: newSlackFaults()}
 }
 
-// The number of reports of one address that are not signed by Slack, and are answered, within slackFaultWindow.
+// The number of unsigned Slack reports from one address that are answered with 401 within slackFaultWindow. Further
+// ones get 429.
 const (
 	maxSlackFaults   = 60
 	slackFaultWindow = 10 * time.Minute

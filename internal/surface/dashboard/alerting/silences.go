@@ -69,12 +69,12 @@ type silenceScreen struct {
 	Filter      alertFilterForm
 	From, Until frame.Field
 	Comment     frame.Field
-	Everything  frame.Field // confirms that nothing limits it; drawn if that was asked
+	Everything  frame.Field // confirms a silence without a limit; drawn if the confirmation was requested
 	Conflict    bool
 	Over        bool // it has ended, so it cannot be changed
 }
 
-// showNewSilence shows the form of a silence, which may be of a monitor, or of what an alert is about.
+// showNewSilence shows the form of a silence, which the query can fill in for a monitor or for an alert.
 func (r *request) showNewSilence() error {
 	query := r.URL.Query()
 	filter, slug := alert.Filter{}, ""
@@ -105,7 +105,7 @@ func (r *request) showNewSilence() error {
 	return r.answerSilence(http.StatusOK, frame.NewForm(values), alert.Silence{}, false)
 }
 
-// zoneOfForm returns the zone of a page, or else the zone of the only page, or UTC.
+// zoneOfForm returns the time zone of a page; without a slug, the zone of the only page, or UTC.
 func (r *request) zoneOfForm(slug string) (*time.Location, error) {
 	if slug == "" {
 		pages, err := r.Pages()
@@ -117,7 +117,7 @@ func (r *request) zoneOfForm(slug string) (*time.Location, error) {
 	return r.zoneOf(slug)
 }
 
-// zoneOf returns the zone of the times of a form.
+// zoneOf returns the time zone of a form's times; UTC if it is invalid.
 func zoneOf(f *frame.Form) *time.Location {
 	zone, err := kernel.LoadZone(f.Value("zone"))
 	if err != nil {
@@ -157,8 +157,8 @@ func (r *request) answerSilence(status int, f *frame.Form, silence alert.Silence
 	return r.Show(status, "silence", title, s)
 }
 
-// readSilence returns the change of a silence that was typed; saved is zero for a new one. If nothing limits it then,
-// that must be confirmed, unless that was so before.
+// readSilence returns the change of a silence that the form describes; saved is zero for a new silence. If the change
+// removes all limits of the silence, it returns an error unless the form confirms that.
 func (r *request) readSilence(f *frame.Form, saved alert.Silence) func(*alert.Silence) error {
 	typed := resource.Silence.ReadForm(saved, withEmptyLists(f, filterFields...), zoneOf(f), r.Now())
 	return func(s *alert.Silence) error {

@@ -15,13 +15,13 @@ import (
 	"github.com/allswell/allswell/internal/surface/web"
 )
 
-// Limits of a report of Slack, which waits three seconds for the answer.
+// Limits of a report from Slack, which waits three seconds for the answer.
 const (
 	maxSlackBytes = 256 << 10
 	slackTimeout  = 2500 * time.Millisecond
 )
 
-// pressSlackButton acknowledges the alerts of a message whose button somebody has pressed in Slack.
+// pressSlackButton acknowledges the alerts of a message after somebody has pressed its button in Slack.
 func (r *request) pressSlackButton() error {
 	body, err := io.ReadAll(http.MaxBytesReader(r.W, r.Body, maxSlackBytes))
 	if errors.Is(err, web.ErrBodies) {
@@ -53,8 +53,8 @@ func (r *request) pressSlackButton() error {
 	return r.answerProgram(http.StatusOK, "")
 }
 
-// refuseSlackReport answers a report that is not signed. All have the same answer, so that it says nothing about keys.
-// Their limit does not keep out signed reports, because other apps can send from Slack's addresses, too.
+// refuseSlackReport rejects an unsigned report. All get the same answer, which reveals nothing about keys. The limit of
+// unsigned reports does not affect signed ones, because other apps send from Slack's addresses, too.
 func (r *request) refuseSlackReport() error {
 	if !r.slackFaults.Take(clientaddr.Of(r.Request.Request), r.Now()).Allowed {
 		return r.answerProgram(http.StatusTooManyRequests, "Too many reports that are not signed.")
@@ -62,13 +62,12 @@ func (r *request) refuseSlackReport() error {
 	return r.answerProgram(http.StatusUnauthorized, "The report is not signed by the app of a channel.")
 }
 
-// slackName returns the name that Slack gives for the person who pressed a button; "": it is not known.
+// slackName returns the name from Slack of the person who pressed a button; "": not known.
 func slackName(user string) string {
 	return alert.Shorten(kernel.OneLine(user), kernel.MaxNameLength)
 }
 
-// busy answers that nothing was changed, as far as it is known. Slack shows that it has failed, and the button can be
-// pressed again.
+// busy answers 503. Slack then shows a failure, and the button can be pressed again.
 func (r *request) busy() error {
 	return r.answerProgram(http.StatusServiceUnavailable, "Please try again.")
 }

@@ -34,13 +34,13 @@ type Site struct {
 	Dashboard *dashboard.Dashboard
 	Server    *httptest.Server
 	Base      string
-	skipped   atomic.Int64 // by how many nanoseconds the clock of the store and the dashboard is ahead
+	skipped   atomic.Int64 // nanoseconds by which the clock of the store and the dashboard is ahead
 }
 
 // Now is the clock of the store and of the dashboard.
 func (s *Site) Now() time.Time { return time.Now().Add(time.Duration(s.skipped.Load())) }
 
-// Advance lets time pass.
+// Advance moves the clock forward.
 func (s *Site) Advance(d time.Duration) { s.skipped.Add(int64(d)) }
 
 // OnEachEngine runs f with a site on each engine.
@@ -49,7 +49,7 @@ func OnEachEngine(t *testing.T, f func(s *Site)) {
 	EachSite(t, f, func(*Site) store.Options { return store.Options{Hosts: statuspage.NewHosts("allswell.example")} })
 }
 
-// OnEachEngineInTime runs f with a site on each engine whose time can be skipped.
+// OnEachEngineInTime runs f on each engine, with a site whose clock can be moved by Advance.
 func OnEachEngineInTime(t *testing.T, f func(s *Site)) {
 	t.Helper()
 	EachSite(t, func(s *Site) {
@@ -139,7 +139,7 @@ func (v *Visitor) Get(path string) Answer {
 	return v.Do(r)
 }
 
-// Post sends a form as a browser does. fields are names and values in turn.
+// Post sends a form as a browser does. fields alternates between names and values.
 func (v *Visitor) Post(path string, fields ...string) Answer {
 	v.Helper()
 	form := url.Values{}
@@ -156,8 +156,7 @@ func (v *Visitor) Post(path string, fields ...string) Answer {
 	return v.Do(r)
 }
 
-// Wants checks the status of an answer, and that its body has all texts. A redirect has its Location in the body's
-// place.
+// Wants checks the status of an answer, and that its body contains all texts; for a redirect, that its Location does.
 func (v *Visitor) Wants(a Answer, status int, texts ...string) Answer {
 	v.Helper()
 	body := a.Text

@@ -20,7 +20,7 @@ import (
 	"golang.org/x/net/html"
 )
 
-// Hostile is a name that breaks out of HTML, if it is not escaped, in two directions of writing.
+// Hostile is a name that would break out of HTML if it were not escaped, with text in both directions.
 const Hostile = `"><script>alert(1)</script>{{.}} مرحبا 🦊 '`
 
 // Page creates a page as the visitor.
@@ -43,7 +43,7 @@ func (v *Visitor) Subscribe(slug, address string) {
 	}
 }
 
-// Reject claims the deliveries by mail that are due, and rejects them.
+// Reject claims the due deliveries by mail, and records that they were rejected.
 func (s *Site) Reject(reason string) {
 	s.Helper()
 	claimed, _, _, err := s.Store.ClaimDeliveries(s.Context(), store.ClaimOptions{
@@ -63,7 +63,7 @@ func (s *Site) Reject(reason string) {
 	}
 }
 
-// EditForm returns what the form that edits an object sends if nobody changes a field.
+// EditForm returns the values that the form for an object sends if nobody changes a field.
 func (v *Visitor) EditForm(path string) url.Values {
 	v.Helper()
 	for _, form := range htmltest.Parse(v, v.Wants(v.Get(path), http.StatusOK).Text).All("main form") {
@@ -76,7 +76,7 @@ func (v *Visitor) EditForm(path string) url.Values {
 	return nil
 }
 
-// Pairs returns values as post takes them.
+// Pairs returns values as Post takes them.
 func Pairs(values url.Values) (all []string) {
 	for name, list := range values {
 		for _, value := range list {
@@ -122,7 +122,7 @@ func (v *Visitor) Monitors(names ...string) (all []monitor.Monitor) {
 	return all
 }
 
-// Lacks checks that a body has none of the texts.
+// Lacks checks that a body contains none of the texts.
 func (v *Visitor) Lacks(a Answer, texts ...string) {
 	v.Helper()
 	for _, text := range texts {
@@ -132,7 +132,7 @@ func (v *Visitor) Lacks(a Answer, texts ...string) {
 	}
 }
 
-// Phone creates a channel.
+// Phone creates a webhook channel, and returns its id.
 func (v *Visitor) Phone(name string, enabled bool) string {
 	v.Helper()
 	c, err := v.Store.AlertChannels().Create(v.Context(), v.Actor(), "", func(c *alert.Channel) error {
@@ -147,7 +147,7 @@ func (v *Visitor) Phone(name string, enabled bool) string {
 
 var hiddenTag = regexp.MustCompile(`name="tag" value="([^"]*)"`)
 
-// TagIn returns the version of the page in the forms of a screen.
+// TagIn returns the value of the hidden field tag in a screen.
 func TagIn(t *testing.T, a Answer) string {
 	t.Helper()
 	found := hiddenTag.FindStringSubmatch(a.Text)

@@ -12,15 +12,15 @@ import (
 	"github.com/allswell/allswell/internal/shared/limit"
 )
 
-// The number of attempts to sign in that are answered within SignInWindow. Nobody can lock out somebody else: an
-// account is limited for each address on its own.
+// The number of attempts to sign in that are answered within SignInWindow. Nobody can lock out somebody else, because
+// an account is limited per client address.
 const (
 	SignInsPerAddress = 60 // an IPv6 network of 64 bits has ten times as many
 	SignInsPerAccount = 10 // from one address, or one IPv6 network of 64 bits
 	SignInWindow      = 10 * time.Minute
 
-	// Codes of six digits could be guessed from many addresses, by somebody who has the password. Recovery codes and
-	// passkeys work above this limit, so nobody is locked out.
+	// Codes of six digits could be guessed from many addresses by somebody who has the password. Recovery codes and
+	// passkeys still work above this limit, so nobody is locked out.
 	CodesPerUser = 30
 	codeWindow   = time.Hour
 )
@@ -46,8 +46,8 @@ type Attempter struct {
 	Proven  bool   // a session or a one-time code has shown whose account it is
 }
 
-// take counts an attempt. Known browsers, sessions and one-time codes have limits of their own. Strangers at the same
-// address, such as the address of a proxy, cannot use them up.
+// take counts an attempt. Known browsers, and visitors with a session or a one-time code, have separate limits, which
+// strangers at the same address, such as the address of a proxy, cannot use up.
 func (l *SignInLimits) take(r *http.Request, a Attempter, now time.Time) limit.Verdict {
 	address := clientaddr.Of(r)
 	if a.Browser != "" {
@@ -62,8 +62,7 @@ func (l *SignInLimits) take(r *http.Request, a Attempter, now time.Time) limit.V
 	return l.Addresses.Take(address, now)
 }
 
-// accountKey returns the key of the attempts for an account from an address. Its length does not depend on what was
-// entered.
+// accountKey returns the key of attempts for an account from an address. Its length does not depend on the input.
 func accountKey(address netip.Addr, a Attempter) string {
 	network := address.Unmap()
 	if p, err := network.Prefix(64); err == nil { // not IPv4

@@ -12,8 +12,8 @@ type Cookie struct {
 	Secure bool
 }
 
-// newCookie returns the cookie of a service that is reached over HTTPS, or over plain HTTP. Browsers accept a name that
-// begins with __Host- only over HTTPS, from this very host.
+// newCookie returns the session cookie of a service that is reached over HTTPS, or over plain HTTP. Browsers accept a
+// name that begins with __Host- only over HTTPS, and only from this host.
 func newCookie(https bool) Cookie {
 	if https {
 		return Cookie{"__Host-allswell", true}
@@ -33,7 +33,7 @@ func (c Cookie) read(r *http.Request) string {
 // SessionSecret returns the secret of the session that a request carries, or "".
 func (f *Frame) SessionSecret(r *http.Request) string { return f.SessionCookie.read(r) }
 
-// Set makes the browser send the secret from now on. The session decides when it ends, not the cookie.
+// Set sets the cookie. The session decides when it ends, not the cookie.
 func (c Cookie) Set(w http.ResponseWriter, secret string) {
 	http.SetCookie(w, &http.Cookie{
 		Name: c.Name, Value: secret, Path: "/", MaxAge: int(account.SessionMaxAge.Seconds()),
@@ -41,7 +41,7 @@ func (c Cookie) Set(w http.ResponseWriter, secret string) {
 	})
 }
 
-// Clear makes the browser forget the secret.
+// Clear deletes the cookie.
 func (c Cookie) Clear(w http.ResponseWriter) {
 	http.SetCookie(w, &http.Cookie{
 		Name: c.Name, Path: "/", MaxAge: -1, HttpOnly: true, Secure: c.Secure, SameSite: http.SameSiteLaxMode,

@@ -18,7 +18,7 @@ const (
 	waitingExports = 64
 )
 
-// ExportKeys returns who shares the places of exports with others.
+// ExportKeys returns the keys by which users and workspaces share the places of exports.
 func ExportKeys(userID, workspaceID string) []fair.Key {
 	return []fair.Key{fair.User(userID).AtMost(ExportsPerUser), fair.Workspace(workspaceID)}
 }
@@ -34,15 +34,15 @@ type CSVExport[T any] struct {
 	Header     []string
 	Row        func(T) []string
 	ID         func(T) string
-	// returns the ExportStep rows before an id, and whether there are more; "": the first ones
+	// returns up to ExportStep rows before an id, and whether there are more; "": the first rows
 	Read  func(before string) ([]T, bool, error)
 	Begin func() error // is called before the first byte is sent; nil: nothing
 }
 
-// SendCSV answers with the whole list, or only with the header fields of that answer. If the list cannot all be read,
-// the download breaks off, so that nothing is missing silently.
+// SendCSV answers with the whole list; a HEAD request gets only the header fields. If not all of the list can be read,
+// the download breaks off, so that an incomplete list is noticed.
 func SendCSV[T any](r *Request, e CSVExport[T]) error {
-	// The place is held until the end, because the rows are kept while a slow client reads them.
+	// The place is held until the end, because rows are in memory while a slow client reads them.
 	end, ok := r.Exports.Within(r.Context(), exportWait, ExportKeys(r.SignedIn.User.ID, r.SignedIn.WorkspaceID)...)
 	if !ok {
 		return errExports
@@ -63,7 +63,7 @@ func SendCSV[T any](r *Request, e CSVExport[T]) error {
 		}
 	}
 	controller := http.NewResponseController(r.W)
-	// net/http cancels the request when it expires; an error means that there is none
+	// The read deadline would cancel the request. An error means that there is no deadline.
 	controller.SetReadDeadline(time.Time{})
 	for rows := [][]string{e.Header}; ; rows = nil {
 		for _, item := range list {

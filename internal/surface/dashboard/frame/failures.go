@@ -20,7 +20,7 @@ var ErrSignedOut = errors.New("nobody is signed in")
 // errOtherWorkspace means that another tab has switched to another workspace since a form was shown.
 var errOtherWorkspace = errors.New("the form is of another workspace")
 
-// errBadForm means that the body of a request is no form, or too large.
+// errBadForm means that the body of a request is not a form, or too large.
 var errBadForm = errors.New("the form cannot be read")
 
 // errNotText means that a field of a form is not UTF-8, or contains NUL.
@@ -42,17 +42,17 @@ type FailureRow struct {
 	Answer  func(*Request, error) Failure // the zero value: it has answered
 }
 
-// FixedFailure returns the row of an error whose screen is always the same.
+// FixedFailure returns the row of an error that always has the same screen.
 func FixedFailure(err error, status int, title, text string) FailureRow {
 	return failureBy(err, func(*Request, error) Failure { return Failure{Status: status, Title: title, Text: text} })
 }
 
-// failureBy returns the row of an error whose screen depends on the request, by a function that makes it.
+// failureBy returns the row of an error whose screen answer makes for the request.
 func failureBy(err error, answer func(*Request, error) Failure) FailureRow {
 	return FailureRow{func(e error) bool { return errors.Is(e, err) }, answer}
 }
 
-// failures are the errors that every room can return. An error that wraps another one stands before that.
+// failures are the errors that every room can return. An error that wraps another one is listed before it.
 var failures = []FailureRow{
 	FixedFailure(kernel.ErrNotFound, http.StatusNotFound, "Not found", "There is no such page, or it was deleted."),
 	failureBy(ErrForbidden, func(r *Request, _ error) Failure {
@@ -113,8 +113,7 @@ var failures = []FailureRow{
 var busy = FixedFailure(kernel.ErrBusy, http.StatusServiceUnavailable, "The database cannot be reached",
 	"Nothing was changed. Please try again in a moment.")
 
-// failureOf returns the screen of an error: by the rows of the rooms, which know their own errors, and then by
-// failures.
+// failureOf returns the screen of an error: by the rows of the rooms, and then by failures.
 func (r *Request) failureOf(err error) Failure {
 	for _, room := range r.rooms {
 		for _, row := range room.Failures {
@@ -156,7 +155,7 @@ func (r *Request) fail(err error) {
 	}
 }
 
-// ShowFailure answers with the screen of an error, or with another short text.
+// ShowFailure answers with the screen of a failure.
 func (r *Request) ShowFailure(f Failure) error {
 	f.Alone = r.SignedIn.ID == ""
 	return r.Show(f.Status, "error", f.Title, f)

@@ -10,8 +10,8 @@ import (
 	"github.com/allswell/allswell/internal/domain/kernel"
 )
 
-// Form is the input of a form, and its errors. Fields are named as in the API, so that the errors of
-// the store stand beside their fields.
+// Form is the input of a form, and its errors. Fields have the names of the API, so that errors of the store appear
+// beside their fields.
 type Form struct {
 	Values         url.Values
 	SavedMeanwhile url.Values // the values that someone else has saved meanwhile; nil: nothing
@@ -20,7 +20,7 @@ type Form struct {
 	labels         map[string]string // the labels of the fields that are drawn
 	Focused        bool              // a field has the focus
 
-	// Sentences are the words for problems by their code, instead of the words of the API.
+	// Sentences replace texts of the API about problems, by the code of the problem.
 	Sentences map[string]string
 
 	existing string // the URL of an object with the same name, if a second one is allowed; "": none
@@ -33,7 +33,8 @@ func NewForm(values url.Values) *Form {
 	return &Form{Values: values, Drawn: map[string]bool{}, labels: map[string]string{}}
 }
 
-// Refused notes the errors of the fields and reports whether err is about the form. Other errors have to be returned.
+// Refused stores err if it is a *kernel.ValidationError, and reports whether it is. The caller must handle other
+// errors.
 func (f *Form) Refused(err error) bool {
 	return errors.As(err, &f.Invalid)
 }
@@ -41,7 +42,7 @@ func (f *Form) Refused(err error) bool {
 // Refuse adds an error to a field.
 func (f *Form) Refuse(name, code string, args ...any) { f.problems().Add(name, code, args...) }
 
-// problems returns the errors of the form, to which the caller adds one.
+// problems returns the errors of the form, for adding one.
 func (f *Form) problems() *kernel.ValidationError {
 	if f.Invalid == nil {
 		f.Invalid = new(kernel.ValidationError)
@@ -49,12 +50,12 @@ func (f *Form) problems() *kernel.ValidationError {
 	return f.Invalid
 }
 
-// setWorkspace notes in which workspace the form acts.
+// setWorkspace sets the workspace in which the form acts.
 func (f *Form) setWorkspace(id string) { f.WorkspaceID = id }
 
-// Version returns the version of the object that the form edits, for its hidden field: the version that the visitor has
-// seen, through previews and refusals, so that a change by somebody else is noticed. now is the object's version, which
-// is seen with a new form, or with what the form says of a conflict.
+// Version returns the value of the form's hidden field for the version of an object. It is the version that the visitor
+// first saw, through previews and refused input, so that a change by somebody else is noticed. now is the object's
+// current version, which the visitor sees with a new form, and with the report of a conflict.
 func (f *Form) Version(name, now string, conflict bool) string {
 	if conflict {
 		return now
@@ -63,7 +64,7 @@ func (f *Form) Version(name, now string, conflict bool) string {
 }
 
 // UnchangedSince returns the precondition that an object still has the version from which a posted form was drawn.
-// No object meets it if the form has no version.
+// Without a version in the form, the precondition always fails.
 func UnchangedSince(posted url.Values) kernel.Precondition {
 	return kernel.Precondition{Tags: []string{cmp.Or(posted.Get("tag"), "none")}}
 }
@@ -93,10 +94,10 @@ type Field struct {
 	Saved string
 }
 
-// MaxBoxes is the number of boxes up to which all of a compact list are shown unfolded.
+// MaxBoxes is the maximum number of boxes in a compact list that are all shown unfolded.
 const MaxBoxes = 6
 
-// Shown returns the boxes of a compact list that are shown unfolded: those that are chosen, or all if there are few.
+// Shown returns the boxes of a compact list that are shown unfolded: the selected ones, or all if there are few.
 func (x Field) Shown() (all []Option) {
 	for _, o := range x.Options {
 		if o.Selected || len(x.Options) <= MaxBoxes {
@@ -106,7 +107,7 @@ func (x Field) Shown() (all []Option) {
 	return all
 }
 
-// WithOptions returns the list with other boxes.
+// WithOptions returns the field with other options.
 func (x Field) WithOptions(options []Option) Field {
 	x.Options = options
 	return x
@@ -129,7 +130,7 @@ type Option struct {
 	Focus        bool // of a box: it has the focus
 }
 
-// Draw returns a field with its input and its errors. The first one with an error has the focus.
+// Draw returns a field with its input and its errors. The first field with an error gets the focus.
 func (f *Form) Draw(x Field) Field {
 	f.labels[x.Name] = x.Label
 	if x.Type == "" {
@@ -168,8 +169,8 @@ func (f *Form) Draw(x Field) Field {
 	return x
 }
 
-// DrawBoxes returns a field with options of which any number may be chosen, with its errors, or with one of other
-// fields of the API. The template "boxes" draws it.
+// DrawBoxes returns a field with any number of selectable options, with its errors and the errors of the API fields in
+// others. The template "boxes" draws it.
 func (f *Form) DrawBoxes(x Field, others ...string) Field {
 	f.labels[x.Name] = x.Label
 	x.ID = x.Name
@@ -195,8 +196,8 @@ func (f *Form) DrawAll(all ...Field) (drawn []Field) {
 	return drawn
 }
 
-// Complain adds errors to a drawn field. If it is the first one with an error, it has the focus, or the first of its
-// boxes that is shown.
+// Complain adds errors to a drawn field. The first field with errors gets the focus, or the first of its boxes that is
+// shown.
 func (f *Form) Complain(x *Field, errs []string) {
 	x.Errors = append(x.Errors, errs...)
 	switch {
@@ -209,7 +210,7 @@ func (f *Form) Complain(x *Field, errs []string) {
 	}
 }
 
-// savedBoxes returns the labels of the saved options, unless they are those that are chosen.
+// savedBoxes returns the labels of the saved options, or "" if they are the selected ones.
 func (x Field) savedBoxes(saved []string) string {
 	var labels []string
 	differs := false
@@ -229,7 +230,7 @@ func (x Field) savedBoxes(saved []string) string {
 	return strings.Join(labels, ", ")
 }
 
-// FocusFirst puts the cursor into the first field that is wrong, or else into the first one.
+// FocusFirst puts the cursor into the first field with an error, or else into the first field.
 func FocusFirst(lines ...[]Field) {
 	first := &lines[0][0]
 	for _, line := range lines {
@@ -244,11 +245,11 @@ func FocusFirst(lines ...[]Field) {
 // FieldGroup is a group of the fields of a form. All but the first group can be folded.
 type FieldGroup struct {
 	Key, Title string // "": it cannot be folded
-	Open       bool   // something in it is wrong, or differs from the default
+	Open       bool   // a field has an error or differs from its default
 	Fields     []Field
 }
 
-// DrawGroups draws the fields of groups, and opens those with a field that is wrong, or does not show its default.
+// DrawGroups draws the fields of groups. It opens groups with a field that has an error or differs from its default.
 func (f *Form) DrawGroups(groups []FieldGroup, isDefault func(Field) bool) []FieldGroup {
 	for g := range groups {
 		for i, x := range groups[g].Fields {

@@ -9,8 +9,8 @@ import (
 // ClockLayout is the layout of times in forms, in the zone of the page.
 const ClockLayout = "2006-01-02T15:04"
 
-// Moment returns the time that was typed into a field, in a zone, or the zero time if nothing was. It notes an error of
-// the field.
+// Moment returns the time that was typed into a field, in a zone, or the zero time if nothing was typed. It adds an
+// error to the field if the input is invalid.
 func (f *Form) Moment(name string, zone *time.Location, now time.Time) time.Time {
 	if f.Value(name) == "" {
 		return time.Time{}

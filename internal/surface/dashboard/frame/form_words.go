@@ -25,7 +25,7 @@ var typeLabels = sync.OnceValue(func() map[string]string {
 	return labels
 })
 
-// word returns the label of a field in quotation marks, or if it has none, its name as a word.
+// word returns the label of a field in quotation marks, or the name of a field without a label as a word.
 func (f *Form) word(key string) string {
 	for _, labels := range []map[string]string{f.labels, typeLabels()} {
 		if label := labels[key]; label != "" {
@@ -38,7 +38,8 @@ func (f *Form) word(key string) string {
 	return strings.ReplaceAll(strings.TrimSuffix(key, "_id"), "_", " ")
 }
 
-// say returns a problem in the words of the form. beside: it stands beside its field, whose label it need not repeat.
+// say returns the text of a problem in the form. beside means that the text is beside its field, so it need not repeat
+// the label.
 func (f *Form) say(p kernel.Problem, beside bool) string {
 	if p.Code == "The %s "+kernel.Required+"." {
 		return "This field is required."
@@ -60,8 +61,8 @@ func (f *Form) say(p kernel.Problem, beside bool) string {
 	return subject + " " + text + "."
 }
 
-// ErrorsOf returns the errors of a field of the API, which are shown from now on, beside a field with a label; "":
-// alone.
+// ErrorsOf returns the errors of an API field, and marks them as shown. label is the label of the field beside which
+// they are shown; "": none.
 func (f *Form) ErrorsOf(name, label string) (messages []string) {
 	f.Drawn[name] = true
 	if f.Invalid != nil {
@@ -72,7 +73,7 @@ func (f *Form) ErrorsOf(name, label string) (messages []string) {
 	return messages
 }
 
-// Others returns the errors of fields that the template has not drawn, in the order of their names.
+// Others returns the errors of fields that the template does not draw, ordered by the names of the fields.
 func (f *Form) Others() (messages []string) {
 	if f.Invalid == nil {
 		return nil

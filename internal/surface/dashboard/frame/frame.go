@@ -1,5 +1,6 @@
-// Package frame is what the rooms of the dashboard share: requests with their session and rights, forms, the layout
-// with its navigation, the answers to errors, and event streams. It imports no room: the dashboard joins them to it.
+// Package frame is the part that the rooms of the dashboard share: requests with their session and rights, forms, the
+// layout with its navigation, error screens, and event streams. It imports no room: package dashboard joins the rooms
+// to it.
 package frame
 
 import (
@@ -20,7 +21,7 @@ import (
 // Path is the path of the dashboard. Its screens are below it.
 const Path = "/admin"
 
-// Frame is what the rooms of a dashboard share.
+// Frame is the state that the rooms of a dashboard share.
 type Frame struct {
 	Store         *store.Store
 	Log           *slog.Logger
@@ -37,9 +38,9 @@ type Frame struct {
 	Polling *http.ServeMux // for the event streams of open screens
 }
 
-// Gate is what the room in which people sign in does for the other rooms.
+// Gate has the functions that the sign-in room provides to the other rooms.
 type Gate struct {
-	// AdmitByProxy signs in whom a reverse proxy names, and signs out whom it no longer names.
+	// AdmitByProxy signs in the person whom a reverse proxy names, and signs out a person whom it no longer names.
 	AdmitByProxy func(*Request, Route) error
 	// Confirm answers Request.Confirm.
 	Confirm func(*Request) (bool, error)
@@ -63,7 +64,7 @@ func New(s *store.Store, base string, log *slog.Logger, now func() time.Time) *F
 	return f
 }
 
-// Join adds the rooms of the dashboard with their gate, and begins to serve them.
+// Join adds the rooms of the dashboard and their gate, and prepares the handlers.
 func (f *Frame) Join(gate Gate, rooms ...Room) {
 	own := Room{
 		Routes:    []Route{On("GET /admin/live", rights.AccountChange, (*Request).serveLive)},
@@ -83,8 +84,8 @@ func (f *Frame) Routes() (all []Route) {
 	return all
 }
 
-// newMux returns the handler of all routes. polled: see Request.Polled; an event stream can only name a screen that is
-// kept current, and not the path of an export, for example.
+// newMux returns the handler of all routes, or with polled (see Request.Polled) only of screens that are kept current,
+// so that an event stream cannot name the path of an export, for example.
 func (f *Frame) newMux(polled bool) *http.ServeMux {
 	mux := http.NewServeMux()
 	for _, route := range f.Routes() {
@@ -99,10 +100,10 @@ func (f *Frame) newMux(polled bool) *http.ServeMux {
 // Handler returns the handler of Path and everything below it.
 func (f *Frame) Handler() http.Handler { return f.handler }
 
-// WatchInterval is the time between two looks at a screen that somebody has open.
+// WatchInterval is the time between two checks of an open screen.
 const WatchInterval = 2 * time.Second
 
-// Watch looks for changes that open screens show. It is called once in WatchInterval.
+// Watch checks open screens for changes. It must be called once in every WatchInterval.
 func (f *Frame) Watch(now time.Time) { f.live.poll(now) }
 
 // EndStreams ends all event streams and refuses new ones.
@@ -111,7 +112,7 @@ func (f *Frame) EndStreams() { f.live.streams.Close() }
 // policy is the Content-Security-Policy of all screens.
 var policy = string(web.PolicyPage(web.PageContent{Form: true, Script: true}).WithFrames())
 
-// showUnknown answers requests of addresses that do not exist. The address of the dashboard with a slash leads to it.
+// showUnknown answers requests for URLs that do not exist. It redirects Path with a trailing slash to Path.
 func (r *Request) showUnknown() error {
 	if r.URL.Path == Path+"/" {
 		return r.Redirect(Path)

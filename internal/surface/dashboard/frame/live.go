@@ -22,15 +22,15 @@ const (
 	// The maximum numbers of open streams of a user, and of an IPv4 address or an IPv6 network of 64 bits.
 	maxStreamsPerUser    = 30
 	maxStreamsPerAddress = 100
-	// maxScreens is the maximum number of screens that are watched. A workspace can watch no more screens than it
-	// leaves to all others.
+	// maxScreens is the maximum number of screens that are watched. A workspace can open another screen only while it
+	// has fewer screens than are free.
 	maxScreens        = 2 * maxStreams
 	maxScreensPerUser = 2 * maxStreamsPerUser
 )
 
-// live notifies open screens when their contents have changed. Monitors change by pings and by time, on any replica, so
-// it renders open screens again at intervals. It renders one screen at a time, so that many open screens do not keep
-// the database busy, and users and workspaces take turns.
+// live notifies open screens when their contents have changed. Because monitors change by pings and by time, on any
+// replica, it renders open screens again at intervals. It renders one screen at a time, so that many open screens do
+// not keep the database busy. Users and workspaces take turns.
 type live struct {
 	streams *stream.Broadcaster
 	polling *fair.Pool // admits one screen at a time
@@ -39,12 +39,12 @@ type live struct {
 	screens map[string]*openScreen // by session and path
 }
 
-// viewer is who has a screen open.
+// viewer is the user and the workspace of an open screen.
 type viewer struct{ user, workspace string }
 
 func (w viewer) keys() []fair.Key { return []fair.Key{fair.User(w.user), fair.Workspace(w.workspace)} }
 
-// openScreen is a screen that a session has open.
+// openScreen is a screen that is open in a session.
 type openScreen struct {
 	viewer   viewer
 	topic    *stream.Topic
@@ -76,7 +76,7 @@ func (l *live) poll(now time.Time) {
 	}
 }
 
-// checkSpace returns kernel.ErrBusy if a viewer can open no further screen.
+// checkSpace returns kernel.ErrBusy if a viewer can open no more screens.
 func (l *live) checkSpace(w viewer) error {
 	users, workspaces := 0, 0
 	for _, s := range l.screens {
@@ -93,8 +93,8 @@ func (l *live) checkSpace(w viewer) error {
 	return nil
 }
 
-// screen returns the open screen with a key. tag returns the current tag of the screen. It returns kernel.ErrBusy if
-// too many screens are open, in total or by the viewer.
+// screen returns the open screen with a key. tag returns the current tag of the screen. The error is kernel.ErrBusy if
+// too many screens are open, in total, by the user or in the workspace.
 func (l *live) screen(
 	w viewer, key string, now time.Time, tag func(context.Context) (string, error),
 ) (*openScreen, error) {
@@ -116,7 +116,7 @@ func (l *live) screen(
 	return s, nil
 }
 
-// currentTag returns the tag of the screen. It renders the screen unless it did so a moment ago, see pollPause.
+// currentTag returns the tag of the screen. It renders the screen unless that was done recently; see pollPause.
 func (s *openScreen) currentTag(
 	ctx context.Context, polling *fair.Pool, tag func(context.Context) (string, error),
 ) (string, error) {
@@ -144,7 +144,7 @@ func (s *openScreen) currentTag(
 	return now, err
 }
 
-// ErrNoScreen means that a screen cannot be shown any more: its object was deleted, or the session has ended.
+// ErrNoScreen means that a screen can no longer be shown: its object was deleted, or the session has ended.
 var ErrNoScreen = errors.New("there is no such screen")
 
 // serveLive answers with the event stream of a screen, whose path is in the query.
@@ -173,7 +173,7 @@ func (r *Request) streamKeys() []fair.Key {
 	return append(keys, fair.User(r.SignedIn.User.ID).AtMost(maxStreamsPerUser), fair.Workspace(r.SignedIn.WorkspaceID))
 }
 
-// TagOf returns the entity tag of a screen as the session of r would see it now.
+// TagOf returns the entity tag of a screen as the session of r would get it now.
 func (f *Frame) TagOf(ctx context.Context, r *http.Request, of *url.URL) (string, error) {
 	request := r.Clone(ctx)
 	request.Method, request.URL, request.RequestURI, request.Pattern = http.MethodGet, of, of.RequestURI(), ""

@@ -5,7 +5,7 @@ import (
 	"github.com/allswell/allswell/internal/domain/monitor"
 )
 
-// CheckProblem returns why the last check of a monitor failed; "": it did not.
+// CheckProblem returns the reason why the last check of a monitor failed; "": it did not fail.
 func CheckProblem(m monitor.Monitor) string {
 	if !m.IsCheck() || !m.Enabled || m.CheckState.Status != monitor.CheckFailed {
 		return ""

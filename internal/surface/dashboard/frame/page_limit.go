@@ -14,10 +14,10 @@ type LimitForm struct {
 	Pages   []Option // the pages of the workspace
 }
 
-// MaxLimitPages is the number of pages that the form offers. Others can be named in the API.
+// MaxLimitPages is the maximum number of pages that the form offers. The API accepts others.
 const MaxLimitPages = 100
 
-// LimitForm returns the part with its input.
+// LimitForm returns the part of a form with its input.
 func (r *Request) LimitForm(typed url.Values) (LimitForm, error) {
 	pages, _, err := r.Store.Pages(r.Context(), r.Actor(), store.Filter{}, store.Pagination{
 		Page: 1, PerPage: MaxLimitPages,

@@ -14,13 +14,13 @@ const PerPage = 50
 // maxListPage is the last page of a list that can be requested.
 const maxListPage = 1_000_000
 
-// Pager leads through the pages of a list. The template "pager" draws it.
+// Pager has links to the other pages of a list. The template "pager" draws it.
 type Pager struct {
 	First, Last, Total int    // the rows that are shown, counted from 1
-	Previous, Next     string // addresses; "": none
+	Previous, Next     string // URLs; "": none
 }
 
-// Pagination returns the page of the list that the query names with "p".
+// Pagination returns the page of a list that the parameter "p" names.
 func Pagination(query url.Values) store.Pagination {
 	n, err := strconv.Atoi(query.Get("p"))
 	if err != nil {
@@ -29,7 +29,7 @@ func Pagination(query url.Values) store.Pagination {
 	return store.Pagination{Page: min(max(1, n), maxListPage), PerPage: PerPage}
 }
 
-// NewPager returns the pager of a list at a path, of which count rows are shown.
+// NewPager returns the pager of a list at a path. count is the number of rows that are shown.
 func NewPager(path string, query url.Values, r store.Pagination, count, total int) Pager {
 	at := func(n int) string {
 		next := make(url.Values, len(query)+1)
@@ -50,7 +50,7 @@ func NewPager(path string, query url.Values, r store.Pagination, count, total in
 	return p
 }
 
-// Filter returns the values of a form with the given names that are not empty: what the links of a filtered list keep.
+// Filter returns the values of a form with the given names that are not empty. The links of a filtered list keep them.
 func Filter(f *Form, names ...string) url.Values {
 	filter := url.Values{}
 	for _, name := range names {
@@ -61,7 +61,7 @@ func Filter(f *Form, names ...string) url.Values {
 	return filter
 }
 
-// PathWith returns a path with a query in which one name has another value, or none if that is "".
+// PathWith returns a path with a query in which one parameter has another value, or is absent if value is "".
 func PathWith(path string, query url.Values, name, value string) string {
 	other := maps.Clone(query)
 	if other.Set(name, value); value == "" {

@@ -1,6 +1,6 @@
 package frame
 
-// The paths of screens to which other rooms lead.
+// The paths of screens to which several rooms link.
 const (
 	SearchPath     = Path + "/search"
 	MonitorsPath   = Path + "/monitors"

@@ -33,7 +33,7 @@ func (f *Frame) templateOf(name string) (*template.Template, error) {
 	return nil, fmt.Errorf("there is no template %q", name)
 }
 
-// functions returns the functions of the templates that several rooms use.
+// functions returns the template functions that several rooms use.
 func functions() template.FuncMap {
 	english := i18n.English()
 	return template.FuncMap{
@@ -56,7 +56,7 @@ func functions() template.FuncMap {
 // RoleName returns the name of a role as it stands alone.
 func RoleName(r kernel.Role) string { return strings.ToUpper(string(r[:1])) + string(r[1:]) }
 
-// timeElement returns a time for people. A script shows it as the time since then, in the zone of the visitor.
+// timeElement returns a time for people. A script shows it as the time elapsed, in the visitor's zone.
 func timeElement(t time.Time) template.HTML {
 	if t.IsZero() {
 		return "never"
@@ -64,7 +64,7 @@ func timeElement(t time.Time) template.HTML {
 	return i18n.TimeElement(t.UTC(), "ago", i18n.English().DayYearClock)
 }
 
-// secondElement returns a time to the second, for what happens several times a minute.
+// secondElement returns a time with seconds, for events that are close together.
 func secondElement(t time.Time) template.HTML {
 	return i18n.TimeElement(t.UTC(), "second", func(t time.Time) string { return t.Format("2 Jan, 15:04:05") })
 }
@@ -79,23 +79,23 @@ type screen struct {
 	Others    []account.Workspace // the other workspaces of the user
 	SignedIn  bool
 	Nav       []NavItem
-	Section   NavItem // of the navigation, to which the screen belongs; shown if it has tabs
-	Events    string  // the address of the event stream; "": none
-	Tag       string  // of what is shown
+	Section   NavItem // the entry of the navigation to which the screen belongs; shown if it has tabs
+	Events    string  // URL of the event stream; "": none
+	Tag       string  // see tagOf
 }
 
 // NavItem is a link of the navigation.
 type NavItem struct {
 	Label, Path, Icon string
-	Needs             rights.Operation // not if there are tabs
-	// screens that share a place in the navigation, which leads to the first one; the layout shows them on each of
-	// these screens
+	Needs             rights.Operation // not used if there are tabs
+	// screens that share an entry of the navigation, which links to the first one; the layout links to all of them on
+	// each of them
 	Tabs    []NavItem
 	Current bool
 	Count   string // of open alerts; "": none, or UnknownCount
 }
 
-// Navigation lists the screens that the navigation leads to.
+// Navigation lists the entries of the navigation.
 var Navigation = []NavItem{
 	{Label: "Search", Path: SearchPath, Icon: "search", Needs: rights.AccountChange},
 	{Label: "Overview", Path: Path, Icon: "overview", Needs: rights.AccountChange},
@@ -135,8 +135,8 @@ func (r *Request) Show(status int, name, title string, main any) error {
 	return r.answer(status, name, s)
 }
 
-// tagOf returns a tag that changes with what a screen shows. Times are written as instants, so that it changes only
-// when something happens.
+// tagOf returns a tag that changes with the contents of a screen. Times are written as instants, so the tag does not
+// change merely because time passes.
 func (r *Request) tagOf(name string, main any) (string, error) {
 	t, err := r.templateOf(name)
 	if err != nil {
@@ -166,7 +166,7 @@ func (r *Request) answer(status int, name string, s screen) error {
 // countTimeout is how long a screen waits for the number of open alerts.
 const countTimeout = time.Second
 
-// UnknownCount is shown in the place of a number that could not be read.
+// UnknownCount is shown instead of a number that could not be read.
 const UnknownCount = "?"
 
 // OpenAlerts returns the number of open alerts for the navigation; "" if there is none.

@@ -21,21 +21,21 @@ import (
 // MaxFormBytes is the maximum size of a form, which may contain an image or a list of subscribers.
 const MaxFormBytes = max(statuspage.MaxImageSize, audience.MaxImportBytes) + 64<<10
 
-// maxStrangersForm is the maximum size of a form of somebody who is not signed in, such as the report of an
-// acknowledgement.
+// maxStrangersForm is the maximum size of a form from a visitor who is not signed in, such as the acknowledgement of an
+// alert.
 const maxStrangersForm = 64 << 10
 
-// BusyRetryAfter is when a request that found no room may be sent again, in seconds.
+// BusyRetryAfter is the Retry-After header of a 503, in seconds.
 const BusyRetryAfter = "5"
 
-// Request is a request for a screen, with its answer.
+// Request is a request for a screen, with its session and its response.
 type Request struct {
 	*http.Request
 	*Frame
 	W        http.ResponseWriter
 	SignedIn account.SignedIn // the zero value: not signed in
 
-	Polled      bool // by the event stream of an open screen: no person has caused the request
+	Polled      bool // the event stream of an open screen makes the request, and not a person
 	keepCurrent bool // see RouteOf.Live
 
 	alerts *string // see OpenAlerts; nil: not loaded yet
@@ -107,7 +107,7 @@ func (r *Request) admit(route Route) error {
 			return errOtherWorkspace
 		}
 	}
-	// PostgreSQL stores no other text.
+	// PostgreSQL stores only such text.
 	if !IsText(r.URL.Path) {
 		return kernel.ErrNotFound
 	}
@@ -153,7 +153,7 @@ func replaceNoText(query url.Values) url.Values {
 	return clean
 }
 
-// askToSignIn leads to the sign-in, and from there back to a screen that was requested.
+// askToSignIn redirects to the sign-in, which leads back to the requested screen.
 func (r *Request) askToSignIn() {
 	target := Path + "/sign-in"
 	if r.Method == http.MethodGet && r.URL.Path != Path {
@@ -181,14 +181,14 @@ func (r *Request) May(o rights.Operation) bool {
 	return o.AllowsRole(r.SignedIn.Role) && o.CheckLimit(r.SignedIn.Actor("")) == nil
 }
 
-// Redirect answers with a screen to go to, after a change.
+// Redirect redirects to a screen after a change.
 func (r *Request) Redirect(path string) error {
 	http.Redirect(r.W, r.Request, path, http.StatusSeeOther)
 	return nil
 }
 
-// LocalPath returns path if it is a path of the dashboard, and Path otherwise, so that no link leads elsewhere after a
-// sign-in.
+// LocalPath returns path if it is a path of the dashboard, and Path otherwise, so that a sign-in never redirects to
+// another site.
 func LocalPath(path string) string {
 	u, err := url.Parse(path)
 	if err != nil || u.IsAbs() || u.Host != "" || u.Path != Path && !strings.HasPrefix(u.Path, Path+"/") ||

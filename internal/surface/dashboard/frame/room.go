@@ -10,7 +10,7 @@ import (
 	"github.com/allswell/allswell/internal/resource/rights"
 )
 
-// Room is a part of the dashboard with screens of its own, as the frame needs to know it.
+// Room is a part of the dashboard with its own screens.
 type Room struct {
 	Routes    []Route
 	Templates Templates
@@ -25,7 +25,7 @@ type RouteOf[R any] struct {
 	Live    bool // the screen is kept current while it is open, by an event stream
 }
 
-// Route is a route as the frame serves it.
+// Route is a route in the form that the frame serves.
 type Route = RouteOf[*Request]
 
 // On returns a route.
@@ -38,7 +38,7 @@ func Live[R any](pattern string, needs rights.Operation, serve func(R) error) Ro
 	return RouteOf[R]{Pattern: pattern, Needs: needs, Serve: serve, Live: true}
 }
 
-// Bind returns the routes of a room for the frame. enter returns the room's request for one of the frame.
+// Bind returns the routes of a room for the frame. enter returns the room's request for a request of the frame.
 func Bind[R any](enter func(*Request) R, routes []RouteOf[R]) []Route {
 	bound := make([]Route, len(routes))
 	for i, route := range routes {
@@ -48,8 +48,8 @@ func Bind[R any](enter func(*Request) R, routes []RouteOf[R]) []Route {
 	return bound
 }
 
-// Confirmed returns the handler of a dangerous change: it is made only by somebody who has proved their identity within
-// account.ConfirmationAge, at the sign-in or since.
+// Confirmed returns the handler of a dangerous change. It calls serve only if the visitor has proved their identity
+// within account.ConfirmationAge.
 func Confirmed[R interface{ Confirm() (bool, error) }](serve func(R) error) func(R) error {
 	return func(r R) error {
 		if ok, err := r.Confirm(); !ok || err != nil {
@@ -59,8 +59,8 @@ func Confirmed[R interface{ Confirm() (bool, error) }](serve func(R) error) func
 	}
 }
 
-// Confirm reports whether the visitor has proved their identity lately, or does it with the request. Otherwise it asks
-// for the password.
+// Confirm reports whether the visitor has proved their identity recently, or proves it with this request. Otherwise it
+// asks for the password.
 func (r *Request) Confirm() (bool, error) { return r.gate.Confirm(r) }
 
 // Templates returns the templates of the screens of a room by name. They are parsed when the first screen is shown.
@@ -69,7 +69,7 @@ type Templates func() map[string]*template.Template
 //go:embed templates
 var templateFiles embed.FS
 
-// shared are the templates of the layout, and the parts that screens of several rooms have.
+// shared are the templates of the layout, and the parts that screens of several rooms use.
 var shared = sync.OnceValue(func() *template.Template {
 	return template.Must(template.New("layout.html").Funcs(functions()).
 		ParseFS(templateFiles, "templates/layout.html", "templates/parts.html", "templates/icons.html"))
@@ -81,8 +81,8 @@ var ownTemplates Templates = sync.OnceValue(func() map[string]*template.Template
 	return map[string]*template.Template{"error": failed}
 })
 
-// ParseTemplates returns the templates of a room: each file below the folder templates is a screen, except parts.html,
-// which has parts of several. functions are those that only this room has.
+// ParseTemplates returns the templates of a room. Each file in the folder templates is a screen, except parts.html,
+// which has parts of several screens. functions are the functions that only this room uses.
 func ParseTemplates(files embed.FS, functions template.FuncMap) Templates {
 	return sync.OnceValue(func() map[string]*template.Template {
 		base := template.Must(shared().Clone()).Funcs(functions)

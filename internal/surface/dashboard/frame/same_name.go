@@ -12,8 +12,8 @@ const sameNameField = "same_name"
 // AllowsSameName reports whether the box is ticked.
 func (f *Form) AllowsSameName() bool { return f.Value(sameNameField) == "true" }
 
-// OfferSameName replaces the error about a name that is taken by one with a link to the object that has the name, and
-// the box that allows a second one. path returns the path of the object with an id.
+// OfferSameName replaces the error about a name in use by a link to the object with that name, and by the box that
+// allows a second object. path returns the path of the object with an id.
 func (f *Form) OfferSameName(noun string, path func(id string) string) {
 	if f.Invalid == nil || f.Invalid.SameName == "" {
 		return

@@ -2,13 +2,13 @@ package frame
 
 import "github.com/allswell/allswell/internal/domain/statuspage"
 
-// SetupStep is the data of the template setup: the step that is to be done.
+// SetupStep is the data of the template setup: the current step of the setup.
 type SetupStep struct {
 	*Form
 	Step   int
 	Page   statuspage.Page
 	Fields []Field
-	Skip   string // where to go without this step; "": nowhere
+	Skip   string // URL of the link that skips this step; "": it cannot be skipped
 }
 
 // setupTitles are the titles of the steps.

@@ -7,10 +7,10 @@ import (
 	"github.com/allswell/allswell/internal/surface/web"
 )
 
-// ErrNoTests is returned for a test where there is nothing that tests.
+// ErrNoTests is returned for a test if no tester is configured.
 var ErrNoTests = errors.New("no tester is configured")
 
-// TooManyTests returns the error of a test as one of the form if there were too many of them.
+// TooManyTests returns the error of a test. An error about too many tests becomes a *kernel.ValidationError.
 func TooManyTests(err error) error {
 	if errors.As(err, new(*web.TooMany)) || errors.Is(err, kernel.ErrBusy) {
 		var bad kernel.ValidationError

@@ -13,7 +13,7 @@ import (
 	"github.com/allswell/allswell/internal/resource/configfield"
 )
 
-// formField returns the field of a form for a field of a type. saved: it has a secret.
+// formField returns the form field for a field of a type. saved means that a secret of the field is saved.
 func formField(f configfield.Field, saved bool) Field {
 	x := Field{
 		Name: f.Name, Label: f.Label, Hint: strings.TrimSuffix(f.Help, ".") + ".", Optional: !f.Required,
@@ -57,7 +57,7 @@ func formField(f configfield.Field, saved bool) Field {
 	return x
 }
 
-// choiceWords are the words of forms for choices of types, where these are names of the API.
+// choiceWords are labels for choices whose values are names of the API.
 var choiceWords = map[string]string{
 	"grafana": "Grafana OnCall", "incident_io": "incident.io", "starttls": "STARTTLS", "tls": "TLS",
 }
@@ -73,7 +73,7 @@ func choicesOf(f configfield.Field) (all []Option) {
 	return all
 }
 
-// lowerFirst returns a label within a phrase. Acronyms keep their capitals.
+// lowerFirst returns a label for use within a phrase. Acronyms keep their capitals.
 func lowerFirst(label string) string {
 	if len(label) > 1 && label[1] >= 'a' {
 		return strings.ToLower(label[:1]) + label[1:]
@@ -81,16 +81,16 @@ func lowerFirst(label string) string {
 	return label
 }
 
-// removal is the name of the field that says whether a saved secret is removed.
+// removal returns the name of the field that removes a saved secret.
 func removal(f configfield.Field) string { return removalPrefix + f.Name }
 
 const removalPrefix = "remove."
 
-// isRemoval reports whether a field is the removal of a saved secret.
+// isRemoval reports whether a field removes a saved secret.
 func isRemoval(x Field) bool { return strings.HasPrefix(x.Name, removalPrefix) }
 
-// TypeFields returns the fields of a form for the advanced fields of a type of checks or channels, or for the others.
-// secrets are the fields that have a secret.
+// TypeFields returns form fields for the advanced fields of a type of checks or channels, or for the others. secrets
+// are the fields with a saved secret.
 func TypeFields(fields []configfield.Field, advanced bool, secrets []string) (all []Field) {
 	for _, f := range fields {
 		if f.Advanced != advanced {
@@ -133,7 +133,7 @@ func formText(value any) string {
 	}
 }
 
-// readField returns the input of a field as JSON; nil: none.
+// readField returns the input of a field as JSON; nil: the input is empty.
 func readField(f configfield.Field, typed string) (json.RawMessage, error) {
 	text := typed
 	if f.Kind != configfield.KindLongText && !f.Secret {
@@ -163,7 +163,7 @@ func readField(f configfield.Field, typed string) (json.RawMessage, error) {
 	return json.Marshal(value)
 }
 
-// lines returns the lines of a text that are not empty.
+// lines returns the lines of a text that are not empty, without white space around them.
 func lines(text string) (all []string) {
 	for line := range strings.Lines(text) {
 		if line = strings.TrimSpace(line); line != "" {
@@ -173,7 +173,7 @@ func lines(text string) (all []string) {
 	return all
 }
 
-// SetTypeValues sets the values of the fields of a type. Those that config lacks keep their defaults.
+// SetTypeValues sets the values of the fields of a type. Fields that config lacks keep their defaults.
 func SetTypeValues(values url.Values, fields []configfield.Field, config json.RawMessage) {
 	saved := make(map[string]any)
 	if json.Unmarshal(config, &saved) != nil {
@@ -190,8 +190,8 @@ func SetTypeValues(values url.Values, fields []configfield.Field, config json.Ra
 	}
 }
 
-// KeepShown returns the fields that were typed, where those that are typed as the form shows them are as they are
-// saved: a form shows neither all white space nor all line breaks.
+// KeepShown returns the typed fields. A field whose input equals what the form shows for the saved value keeps the
+// saved value, because forms do not preserve all white space and line breaks.
 func KeepShown(
 	given map[string]json.RawMessage, typed url.Values, fields []configfield.Field, config json.RawMessage,
 ) map[string]json.RawMessage {
@@ -210,7 +210,8 @@ func KeepShown(
 	return given
 }
 
-// UnixLines returns a text with line feeds between its lines. Browsers send them with carriage returns.
+// UnixLines returns a text with line feeds between its lines, in place of the carriage returns and line feeds that
+// browsers send.
 func UnixLines(text string) string { return strings.ReplaceAll(text, "\r\n", "\n") }
 
 // SetTypeDefaults sets the defaults of flags and choices, which forms show.
@@ -222,8 +223,8 @@ func SetTypeDefaults(values url.Values, fields []configfield.Field) {
 	}
 }
 
-// ReadTypeFields returns the fields of a type with the secrets that are kept, and the secrets that are typed; null: it
-// is removed. kept are the secrets that are saved.
+// ReadTypeFields returns the typed fields of a type, including the kept secrets, and the typed secrets; null removes
+// one. kept are the saved secrets.
 func ReadTypeFields(
 	typed url.Values, all []configfield.Field, kept map[string]json.RawMessage,
 ) (fields, secrets map[string]json.RawMessage, err error) {
@@ -249,8 +250,8 @@ func ReadTypeFields(
 	return fields, secrets, nil
 }
 
-// ShownSettings returns the settings of a type that differ from their defaults, as a screen shows them. secrets names
-// the fields that have a secret.
+// ShownSettings returns the settings of a type that differ from their defaults, for a screen. secrets are the names of
+// fields with a saved secret.
 func ShownSettings(fields []configfield.Field, values url.Values, secrets []string) (shown []ShownSetting) {
 	for _, f := range fields {
 		value := values.Get(f.Name)

@@ -10,7 +10,7 @@ import (
 	"github.com/allswell/allswell/internal/surface/page/checkchart"
 )
 
-// checkRange is how far back the chart of checks goes, in periods that fit on a screen.
+// checkRange is a time span of the chart of checks, with periods that fit on a screen.
 type checkRange struct {
 	Name, Label string
 	length      time.Duration
@@ -25,7 +25,7 @@ var checkRanges = []checkRange{
 	{"year", "1 year", 52 * 7 * 24 * time.Hour, 4 * 24 * time.Hour},
 }
 
-// checkChart is the chart of what the checks of a monitor found.
+// checkChart is the chart of the results of a monitor's checks.
 type checkChart struct {
 	*checkchart.Chart
 	Path   string // of the monitor's screen
@@ -56,7 +56,7 @@ func (checkChart) Wide() int { return checkchart.Width }
 func (checkChart) High() int { return checkchart.Height }
 func (checkChart) Low() int  { return checkchart.FailureHeight }
 
-// In returns a time that a response took, for people.
+// In returns a response time for people.
 func (checkChart) In(d time.Duration) string { return shortTime(d) }
 
 // Uptime returns the share of good results of a summary, for people.

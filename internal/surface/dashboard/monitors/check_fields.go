@@ -23,7 +23,7 @@ func monitorTypeName(kind monitor.MonitorType) string {
 	return "Heartbeat"
 }
 
-// monitorTarget returns the target of a monitor, in few words; "": it expects pings.
+// monitorTarget returns the target of a monitor as short text; "": it waits for pings.
 func monitorTarget(m monitor.Monitor) string {
 	var config struct {
 		URL, Host string
@@ -41,7 +41,7 @@ func monitorTarget(m monitor.Monitor) string {
 	return config.Host
 }
 
-// countingFields are the fields of the form of a check that say when a result counts.
+// countingFields are the form fields of a check that determine when a result counts.
 func countingFields(threshold int) []frame.Field {
 	fields := monitorFields("timeout", "slow_after", "failure_threshold", "recovery_threshold", "confirm_from")
 	fields[2].Placeholder = strconv.Itoa(threshold)
@@ -52,7 +52,7 @@ func countingFields(threshold int) []frame.Field {
 	return fields
 }
 
-// setCheckValues sets the values of the fields of a check that are not described.
+// setCheckValues sets the values of the fields of a check that are not set from the description of monitors.
 func setCheckValues(values url.Values, m monitor.Monitor) {
 	if m.Check.SlowAfter > 0 {
 		values.Set("slow_after", m.Check.SlowAfter.String())
@@ -67,8 +67,8 @@ func defaultCheckValues(values url.Values, t check.Type) {
 	frame.SetTypeDefaults(values, t.Fields)
 }
 
-// readCheck reads into c what all checks have and is not described, and returns the fields of the type that were typed;
-// null: it is removed.
+// readCheck reads into c the fields that all checks have and that are not in the description of monitors. It returns
+// the typed fields of the type; null removes one.
 func readCheck(
 	typed url.Values, t check.Type, c *monitor.MonitorConfig, bad *kernel.ValidationError,
 ) (map[string]json.RawMessage, error) {
@@ -90,7 +90,7 @@ func readCheck(
 	return fields, err
 }
 
-// testCheck checks once.
+// testCheck runs a check once.
 func (r *request) testCheck(kind monitor.MonitorType, spec monitor.CheckSpec) (*checkResult, error) {
 	if r.Tests == nil {
 		return nil, frame.ErrNoTests
@@ -102,7 +102,7 @@ func (r *request) testCheck(kind monitor.MonitorType, spec monitor.CheckSpec) (*
 	return &checkResult{result}, nil
 }
 
-// checkResult is a result as it is shown.
+// checkResult is a result with texts for people.
 type checkResult struct{ monitor.CheckResult }
 
 // resultNames are the words for the statuses of results.
@@ -110,7 +110,7 @@ var resultNames = map[monitor.CheckStatus]string{
 	monitor.CheckOK: "OK", monitor.CheckSlow: "Slow", monitor.CheckFailed: "Failed", monitor.CheckUnknown: "Unknown",
 }
 
-// Label says what the check found.
+// Label returns the status of the result, for people.
 func (r checkResult) Label() string { return resultNames[r.Status] }
 
 // Summary says what the check found, with how long it took or why it failed: "OK · 1.5 ms", "Failed · no answer".
@@ -148,10 +148,10 @@ func (r checkResult) Tone() string {
 	}
 }
 
-// Took returns how long the whole check took.
+// Took returns the duration of the whole check.
 func (r checkResult) Took() string { return shortTime(r.Phases.Total) }
 
-// Parts returns how long the parts of the check took.
+// Parts returns the durations of the phases of the check.
 func (r checkResult) Parts() (all [][2]string) {
 	for _, p := range []struct {
 		label string

@@ -11,8 +11,8 @@ import (
 	"github.com/allswell/allswell/internal/surface/dashboard/frame"
 )
 
-// checkGroups returns the fields of the form of a monitor of a type. secrets are the fields that have a secret;
-// schedule and advanced are the fields of heartbeats.
+// checkGroups returns the form fields of a monitor with a type of checks. secrets are the fields with a saved secret.
+// schedule and advanced are the fields of heartbeats, from which it takes some.
 func checkGroups(t check.Type, secrets []string, schedule, advanced []frame.Field, threshold int) []frame.FieldGroup {
 	first := []frame.Field{{Name: "name", Label: "Name", Placeholder: "Web shop", Wide: true}}
 	first = append(first, frame.TypeFields(t.Fields, false, secrets)...)
@@ -41,7 +41,7 @@ func checkGroups(t check.Type, secrets []string, schedule, advanced []frame.Fiel
 	})
 }
 
-// isDefaultOf reports for a type whether a field shows its default.
+// isDefaultOf returns a function that reports whether a field of a type shows its default.
 func isDefaultOf(t check.Type) func(frame.Field) bool {
 	return func(x frame.Field) bool {
 		switch x.Name {
@@ -63,7 +63,7 @@ func parentField(parents []frame.Option) frame.Field {
 	}
 }
 
-// maxParents is how many monitors can be chosen from as a parent.
+// maxParents is the maximum number of monitors to choose from as a parent.
 const maxParents = 500
 
 // parentOptions returns the monitors on which one may depend.
@@ -84,7 +84,7 @@ func (r *request) parentOptions(m monitor.Monitor) ([]frame.Option, error) {
 	return all, err
 }
 
-// showTest checks once what a form says, and shows the form with the result.
+// showTest runs the check that a form describes once, and shows the form with the result.
 func (r *request) showTest(s *monitorFormScreen, change monitor.MonitorChange) error {
 	status := http.StatusOK
 	spec, err := r.changedCheck(s.Monitor, change)
@@ -100,7 +100,7 @@ func (r *request) showTest(s *monitorFormScreen, change monitor.MonitorChange) e
 	return r.showMonitorForm(status, s)
 }
 
-// changedCheck returns the check of a monitor, which has no id if it is new, after a change. It may lack a name.
+// changedCheck returns the check of a monitor after a change. A new monitor has no id, and may lack a name.
 func (r *request) changedCheck(m monitor.Monitor, change monitor.MonitorChange) (spec monitor.CheckSpec, err error) {
 	if m.ID != "" {
 		err = resource.ChangeMonitor(&m, change, r.Now())
@@ -113,7 +113,7 @@ func (r *request) changedCheck(m monitor.Monitor, change monitor.MonitorChange) 
 	return m.Check, err
 }
 
-// withoutField returns an error without what it says of a field.
+// withoutField returns a validation error without the problems of a field.
 func withoutField(err error, name string) error {
 	invalid, ok := err.(*kernel.ValidationError)
 	if !ok {

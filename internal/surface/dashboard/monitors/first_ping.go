@@ -13,14 +13,14 @@ type firstPingScreen struct {
 	Snippets []snippet
 }
 
-// showFirstPing shows how a job pings, and waits for the first ping.
+// showFirstPing shows how a job pings. The screen changes when the first ping arrives.
 func (r *request) showFirstPing() error {
 	m, err := r.Store.Monitor(r.Context(), r.Actor(), r.PathValue("monitor"))
 	if err != nil {
 		return err
 	}
 	s := firstPingScreen{Monitor: m}
-	if r.May(rights.MonitorSecrets) { // who has the URL can ping
+	if r.May(rights.MonitorSecrets) { // the ping URL is a credential
 		s.Snippets = snippets(r.pingURL(m), m)
 	}
 	return r.Show(http.StatusOK, "first_ping", m.Name, s)

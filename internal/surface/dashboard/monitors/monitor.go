@@ -22,21 +22,21 @@ type monitorScreen struct {
 	Why         []template.HTML
 	Outages     []monitor.Outage
 	Pager       frame.Pager
-	Snippets    []snippet // empty: the member may not see the ping URL
+	Snippets    []snippet // empty: the member must not see the ping URL
 	PingURL     string
 	CanEdit     bool
 	CanSilence  bool
 	CanForecast bool
 	Chart       *pingChart // nil: there are too few pings
-	Times       []dueTime  // at which a ping is due next; none of an interval
+	Times       []dueTime  // the next times at which a ping is due; none for an interval
 	Signals     []shownSignal
 	Runs        *runChart            // nil: no run has a duration
-	Kept        string               // for how long pings and signals are kept
+	Kept        string               // how long pings and signals are kept
 	NoPings     bool                 // there is no history of plain pings
 	Warnings    []monitor.Warning    // the last ones
-	Checks      *checkChart          // nil: of a heartbeat
+	Checks      *checkChart          // nil: the monitor is a heartbeat
 	Results     []checkResult        // the last ones
-	Tested      *checkResult         // of the test that was asked for; nil: none was
+	Tested      *checkResult         // of the requested test; nil: none was requested
 	Family      []relative           // its parent and its children
 	Settings    []frame.ShownSetting // the settings of its check
 }
@@ -55,7 +55,7 @@ type shownSignal struct {
 	Text string
 }
 
-// Label says what the job reported.
+// Label returns the kind of the signal, for people.
 func (s shownSignal) Label() string {
 	switch s.Kind {
 	case monitor.SignalPing:
@@ -71,7 +71,7 @@ func (s shownSignal) Label() string {
 	}
 }
 
-// Lasted returns how long the run took that the signal ended; "": it ended none.
+// Lasted returns the duration of the run that the signal ended; "": it ended none.
 func (s shownSignal) Lasted() string {
 	if s.Duration == nil {
 		return ""
@@ -91,7 +91,7 @@ func durationText(d time.Duration) string {
 	}
 }
 
-// Heading is the state of the monitor, with its cause if it is down.
+// Heading returns the reason of the monitor's state, as a heading.
 func (s monitorScreen) Heading() string {
 	switch e := s.Explanation; {
 	case e.Type.IsCheck():
@@ -148,7 +148,7 @@ func checkHeading(e monitor.Explanation) string {
 	}
 }
 
-// UptimePeriods returns the uptimes as they are shown.
+// UptimePeriods returns the uptimes with labels.
 func (s monitorScreen) UptimePeriods() []uptimePeriod {
 	all := make([]uptimePeriod, len(s.Uptimes))
 	for i, u := range s.Uptimes {
@@ -161,7 +161,7 @@ func (s monitorScreen) UptimePeriods() []uptimePeriod {
 	return all
 }
 
-// UptimeNote says from when there are figures, if one of the uptimes has none yet.
+// UptimeNote explains why an uptime has no figure; "": all have one.
 func (s monitorScreen) UptimeNote() string {
 	for _, u := range s.Uptimes {
 		if _, ok := u.Uptime(); ok && u.Known() < minUptime {
@@ -171,11 +171,11 @@ func (s monitorScreen) UptimeNote() string {
 	return ""
 }
 
-// minUptime is the shortest time that an uptime says something about.
+// minUptime is the shortest known time for which an uptime is shown.
 const minUptime = time.Hour
 
-// monitorUptime returns an uptime for people: none of less than minUptime. If much of the period is unknown, such as
-// before the monitor was created or while nothing was checked, it says how much is known.
+// monitorUptime returns an uptime for people. It has no figure if less than minUptime is known. If much of the period
+// is unknown, such as before the monitor was created or while nothing was checked, it includes how much is known.
 func monitorUptime(u store.MonitorUptime) string {
 	share, ok := u.Uptime()
 	switch known := u.Known(); {
@@ -193,7 +193,7 @@ func monitorUptime(u store.MonitorUptime) string {
 	return percentOf(share)
 }
 
-// percentOf returns an uptime from 0 to 1 as people read it.
+// percentOf formats an uptime between 0 and 1 in percent.
 func percentOf(share float64) string {
 	return strconv.FormatFloat(statuspage.UptimePercent(share, statuspage.UptimeDecimals), 'f', -1, 64) + " %"
 }
@@ -201,7 +201,7 @@ func percentOf(share float64) string {
 // uptimePeriod is the uptime in a period.
 type uptimePeriod struct{ Label, Uptime string }
 
-// OutageEnd returns how an outage ended, for people.
+// OutageEnd returns the reason why an outage ended, for people.
 func (s monitorScreen) OutageEnd(o monitor.Outage) string {
 	switch o.EndReason {
 	case monitor.OutageEndedByDisable.String():
@@ -216,7 +216,7 @@ func (s monitorScreen) OutageEnd(o monitor.Outage) string {
 // Lasted returns how long the monitor was down in an outage that has ended.
 func (s monitorScreen) Lasted(o monitor.Outage) time.Duration { return o.EndedAt.Sub(o.StartedAt) }
 
-// showMonitor shows a monitor, why it has its state, and its outages.
+// showMonitor shows a monitor, the reason of its state, and its outages.
 func (r *request) showMonitor() error { return r.showMonitorWith(nil) }
 
 // showMonitorWith shows a monitor, and the result of a test; nil: there was none.
@@ -267,12 +267,9 @@ func (r *request) showMonitorWith(tested *checkResult) error {
 	for _, sentence := range detail.Explanation.Sentences(frame.SentenceSecond, frame.SentenceAgo) {
 		s.Why = append(s.Why, template.HTML(sentence))
 	}
-	if s.CanEdit && !detail.IsCheck() { // who has the URL can ping
+	if s.CanEdit && !detail.IsCheck() { // the ping URL is a credential
 		s.PingURL = r.pingURL(detail.Monitor)
 		s.Snippets = snippets(s.PingURL, detail.Monitor)
-	}
-	if tested != nil { // an update would take the result away
-		return r.Show(http.StatusOK, "monitor", detail.Name, s)
 	}
 	return r.Show(http.StatusOK, "monitor", detail.Name, s)
 }
@@ -280,7 +277,7 @@ func (r *request) showMonitorWith(tested *checkResult) error {
 // pingURL returns the URL that a monitor's job pings.
 func (r *request) pingURL(m monitor.Monitor) string { return r.Base + "/api/v1/heartbeat/" + m.Token }
 
-// rotateMonitor gives a monitor another ping URL.
+// rotateMonitor replaces the ping URL of a monitor.
 func (r *request) rotateMonitor() error {
 	m, err := r.Store.RotateMonitor(r.Context(), r.Actor(), r.PathValue("monitor"))
 	if err != nil {
@@ -289,7 +286,7 @@ func (r *request) rotateMonitor() error {
 	return r.Redirect(frame.MonitorsPath + "/" + m.ID + "#ping")
 }
 
-// showOutput shows the whole output that a signal brought, as text.
+// showOutput shows the complete output that a signal carried, as text.
 func (r *request) showOutput() error {
 	s, err := r.Store.Signal(r.Context(), r.Actor(), r.PathValue("monitor"), r.PathValue("signal"))
 	if err != nil {

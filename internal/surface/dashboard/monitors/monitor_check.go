@@ -22,7 +22,7 @@ type relative struct {
 	IsParent bool
 }
 
-// Views returns the last result from each location; none if there is only one.
+// Views returns the last result of each location; none if there is only one location.
 func (s monitorScreen) Views() (all []checkResult) {
 	if len(s.Explanation.Views) < 2 && s.Check.ConfirmFrom < 2 {
 		return nil
@@ -33,7 +33,7 @@ func (s monitorScreen) Views() (all []checkResult) {
 	return all
 }
 
-// Parent returns the monitor that this one depends on; nil: none that the member can see.
+// Parent returns the monitor on which this one depends; nil: there is none that the member can see.
 func (s monitorScreen) Parent() *relative {
 	for i := range s.Family {
 		if s.Family[i].IsParent {
@@ -43,7 +43,7 @@ func (s monitorScreen) Parent() *relative {
 	return nil
 }
 
-// loadCheck loads what the screen of a monitor shows of its checks.
+// loadCheck loads the check results and settings for the screen of a monitor.
 func (r *request) loadCheck(s *monitorScreen) error {
 	results, _, err := r.Store.CheckResults(r.Context(), r.Actor(), s.ID,
 		store.Pagination{Page: 1, PerPage: maxResults})
@@ -75,7 +75,7 @@ func checkSettings(m monitor.Monitor) []frame.ShownSetting {
 	return shown
 }
 
-// loadFamily loads the parent and the children of a monitor. Those that the member cannot see are omitted.
+// loadFamily loads the parent and the children of a monitor. Monitors that the member cannot see are omitted.
 func (r *request) loadFamily(m monitor.Monitor) (family []relative, err error) {
 	all, err := r.Store.MonitorFamily(r.Context(), r.Actor(), m)
 	for _, other := range all {

@@ -8,7 +8,7 @@ import (
 	"github.com/allswell/allswell/internal/surface/dashboard/frame"
 )
 
-// monitorFields are fields of a monitor as they are described.
+// monitorFields returns form fields for described fields of a monitor.
 func monitorFields(names ...string) (all []frame.Field) {
 	for _, name := range names {
 		all = append(all, frame.FieldOf(resource.Monitor.Info(name)))
@@ -24,7 +24,7 @@ func isDefaultValue(x frame.Field) bool {
 	return false
 }
 
-// overlapField says in one choice whether runs may overlap, and what happens if they do.
+// overlapField combines in one choice whether runs may overlap, and what happens if they do.
 func overlapField() frame.Field {
 	x := monitorFields("no_overlap_action")[0]
 	x.Name, x.Label, x.Options = "no_overlap", monitorFields("no_overlap")[0].Label,

@@ -8,11 +8,11 @@ import (
 	"github.com/allswell/allswell/internal/surface/dashboard/frame"
 )
 
-// kindKubernetes is the kind of a schedule of cron that is read as Kubernetes does.
+// kindKubernetes is the kind of a cron schedule that is read as Kubernetes reads it.
 const kindKubernetes = "kubernetes"
 
-// fieldGroups returns the fields of the form. where, down and parents are the choices of components, of their statuses
-// and of other monitors; threshold is the setting of the server.
+// fieldGroups returns the fields of the form. where, down and parents are the choices of components, of statuses while
+// the monitor is down, and of parents. threshold is the server's failure threshold.
 func (s *monitorFormScreen) fieldGroups(where, down, parents []frame.Option, threshold int) []frame.FieldGroup {
 	schedule := monitorScheduleFields(where, down)
 	advanced := append(monitorAdvancedFields(s.Monitor.ID == "", threshold), monitorSlugField(s), parentField(parents))
@@ -26,8 +26,8 @@ func (s *monitorFormScreen) fieldGroups(where, down, parents []frame.Option, thr
 	}
 }
 
-// monitorScheduleFields are the fields that most monitors need: when pings are due, and what is affected without them.
-// where and down are the choices of components and of their statuses.
+// monitorScheduleFields are the fields that most monitors need: when pings are due, and what an outage affects. where
+// and down are the choices of components and of their statuses.
 func monitorScheduleFields(where, down []frame.Option) []frame.Field {
 	hint := ""
 	if len(down) > 0 && down[0].Value == "" {

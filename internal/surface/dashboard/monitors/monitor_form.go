@@ -26,16 +26,16 @@ import (
 type monitorFormScreen struct {
 	*frame.Form
 	Title   string
-	Monitor monitor.Monitor // the one that is edited; zero: a new one
+	Monitor monitor.Monitor // the edited monitor; zero: a new one
 	Groups  []frame.FieldGroup
-	Tag     string   // entity tag of the monitor that the form was made from
-	Theirs  []string // what somebody else has changed meanwhile
+	Tag     string   // entity tag of the monitor that the form edits
+	Theirs  []string // changes by somebody else meanwhile
 	Cancel  string
-	Times   []dueTime // the next ones of the schedule that was typed, if it is valid
+	Times   []dueTime // the next times of the typed schedule, if it is valid
 
 	Type   check.Type   // zero: a heartbeat
 	Types  []typeChoice // of a new monitor
-	Result *checkResult // of the test that was asked for; nil: none was
+	Result *checkResult // of the requested test; nil: none was requested
 }
 
 // typeChoice is a link to the form of a new monitor of another type.
@@ -65,7 +65,7 @@ func typeChoices(current monitor.MonitorType, component string) (all []typeChoic
 	return all
 }
 
-// IsCheck reports whether the form is about a monitor whose target is checked.
+// IsCheck reports whether the form is for a monitor whose target is checked.
 func (s *monitorFormScreen) IsCheck() bool { return s.Type.Name != "" }
 
 // dueTime is a time at which a ping is due.
@@ -83,7 +83,7 @@ func (d dueTime) Local() string {
 	return d.At.In(d.Zone).Format("Mon 2 Jan 2006, 15:04 MST")
 }
 
-// dueTimes returns the next five times of a schedule; none of an interval.
+// dueTimes returns the next five times of a schedule; none for an interval.
 func dueTimes(cron schedule.Cron, now time.Time) (times []dueTime) {
 	at := now
 	for range 5 {
@@ -191,9 +191,9 @@ func (r *request) showMonitorForm(status int, s *monitorFormScreen) error {
 	return r.Show(status, "monitor_form", s.Title, s)
 }
 
-// readMonitor reads the fields of a form. A monitor that is edited keeps what the form does not have, and a new one has
-// the defaults of its type. Those are read by hand that depend on each other, or are not in the form as they are
-// described.
+// readMonitor reads the fields of a form. An edited monitor keeps what the form does not have, and a new one gets the
+// defaults of its type. Fields that depend on each other, or that the form has in another form than described, are read
+// by hand.
 func readMonitor(typed url.Values, t check.Type, isNew bool) monitor.MonitorChange {
 	var bad kernel.ValidationError
 	var v monitor.MonitorConfig
@@ -227,7 +227,7 @@ func readMonitor(typed url.Values, t check.Type, isNew bool) monitor.MonitorChan
 	})
 }
 
-// setSchedule sets the schedule that was read, and the grace: the default of the schedule, unless one was given.
+// setSchedule sets the schedule that was read, and the grace that was read or else the default of the schedule.
 func setSchedule(c *monitor.MonitorConfig, read monitor.MonitorConfig, hasGrace bool) {
 	c.Cron, c.Grace = schedule.Cron{}, 0
 	if c.Reschedule(read.Interval, read.Cron); hasGrace {
@@ -235,7 +235,7 @@ func setSchedule(c *monitor.MonitorConfig, read monitor.MonitorConfig, hasGrace 
 	}
 }
 
-// readSchedule reads the schedule and the grace, and adds to bad what cannot be read.
+// readSchedule reads the schedule and the grace, and adds errors to bad.
 func readSchedule(typed url.Values, c *monitor.MonitorConfig, bad *kernel.ValidationError) {
 	expression, zone := strings.TrimSpace(typed.Get("schedule.expression")),
 		strings.TrimSpace(typed.Get("schedule.time_zone"))
@@ -251,7 +251,7 @@ func readSchedule(typed url.Values, c *monitor.MonitorConfig, bad *kernel.Valida
 	c.Grace, _ = readDuration(typed, "grace", bad)
 }
 
-// readDuration reads a duration, and adds to bad that it cannot be read. ok is false if nothing was typed.
+// readDuration reads a duration, and adds an error to bad if it is invalid. ok is false if nothing was typed.
 func readDuration(typed url.Values, name string, bad *kernel.ValidationError) (length time.Duration, ok bool) {
 	text := strings.ReplaceAll(typed.Get(name), " ", "")
 	if text == "" {
@@ -265,7 +265,7 @@ func readDuration(typed url.Values, name string, bad *kernel.ValidationError) (l
 	return time.Duration(d), true
 }
 
-// readTags returns the tags in a text, where spaces or commas separate them.
+// readTags returns the tags in a text, separated by white space or commas.
 func readTags(text string) []string { return strings.Fields(strings.ReplaceAll(text, ",", " ")) }
 
 // createMonitor creates a monitor, and shows how its job pings.
@@ -350,7 +350,8 @@ func (r *request) editMonitor() error {
 	return r.Redirect(s.Cancel)
 }
 
-// monitorFieldNames are the fields of the form, in their order, with words for them. Others are named by their labels.
+// monitorFieldNames are fields of the form, in their order, with words for them. Other fields are named by their
+// labels.
 var monitorFieldNames = [][2]string{
 	{"name", "name"}, {"slug", "slug"}, {"schedule.kind", "schedule"}, {"interval", "interval"},
 	{"schedule.expression", "expression"}, {"schedule.time_zone", "time zone"}, {"grace", "grace period"},
@@ -383,7 +384,7 @@ func otherValues(t check.Type, typed, saved url.Values) (all []string) {
 	}
 	for _, name := range names {
 		if t.Name != "" && !typed.Has(name[0]) {
-			continue // heartbeats have it
+			continue // only heartbeats have this field
 		}
 		if text := saved.Get(name[0]); frame.UnixLines(text) != frame.UnixLines(typed.Get(name[0])) {
 			all = append(all, "The "+name[1]+" is now “"+cmp.Or(strings.Trim(text, "/"), "none")+"”.")

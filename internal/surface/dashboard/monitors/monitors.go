@@ -49,8 +49,7 @@ func (r *request) showMonitors() error {
 	return r.Show(http.StatusOK, "monitors", "Monitors", s)
 }
 
-// monitorsScreen returns the list that a URL selects. chosen is the form that was refused, which is shown with it; nil:
-// none.
+// monitorsScreen returns the list that a URL selects. chosen is a refused form that is shown again; nil: none.
 func (r *request) monitorsScreen(at *url.URL, chosen *frame.Form) (*monitorsScreen, error) {
 	typed := at.Query()
 	query := store.MonitorQuery{
@@ -108,7 +107,7 @@ func (r *request) monitorsScreen(at *url.URL, chosen *frame.Form) (*monitorsScre
 	return s, nil
 }
 
-// drawFilter adds the fields by which the list is filtered and sorted.
+// drawFilter draws the fields that filter and sort the list.
 func (s *monitorsScreen) drawFilter() {
 	pages := []frame.Option{{Label: "All pages"}}
 	for _, p := range s.Pages {
@@ -139,13 +138,13 @@ func (s *monitorsScreen) drawFilter() {
 // monitorsPerPage is how many monitors the list shows at a time; maxMonitorsChosen, how many one form changes at most.
 const monitorsPerPage, maxMonitorsChosen = 100, 100
 
-// chosenMonitors returns the ids of the monitors that were chosen.
+// chosenMonitors returns the ids of the selected monitors.
 func chosenMonitors(typed url.Values) []string {
 	chosen := typed["monitor"]
 	return chosen[:min(len(chosen), maxMonitorsChosen)]
 }
 
-// monitorAction returns the change that the form makes to the monitors that were chosen.
+// monitorAction returns the change that the form makes to the selected monitors.
 func (r *request) monitorAction() (monitor.MonitorChange, error) {
 	typed := r.PostForm
 	tags := readTags(typed.Get("tags"))
@@ -154,7 +153,7 @@ func (r *request) monitorAction() (monitor.MonitorChange, error) {
 		return monitor.Resume(), nil
 	case "add_tags":
 		var bad kernel.ValidationError
-		monitor.CheckTags(&bad, tags) // also if none of the monitors is there any more
+		monitor.CheckTags(&bad, tags) // even if none of the monitors exists any more
 		return func(c *monitor.MonitorConfig) error {
 			c.Tags = slices.Concat(c.Tags, tags)
 			return nil
@@ -170,7 +169,7 @@ func (r *request) monitorAction() (monitor.MonitorChange, error) {
 	return nil, kernel.ErrNotFound
 }
 
-// changeMonitors changes the monitors that were chosen.
+// changeMonitors changes the selected monitors.
 func (r *request) changeMonitors() error {
 	next := monitorsNext(r.PostForm.Get("next"))
 	ch, err := r.monitorAction()
@@ -192,7 +191,7 @@ func (r *request) changeMonitors() error {
 	return r.Redirect(next)
 }
 
-// changeChosen changes the monitors that were chosen. Those that were deleted meanwhile are omitted.
+// changeChosen changes the selected monitors. Monitors that were deleted meanwhile are omitted.
 func (r *request) changeChosen(ch monitor.MonitorChange) error {
 	for _, id := range chosenMonitors(r.PostForm) {
 		_, err := r.Store.ChangeMonitor(r.Context(), r.Actor(), id, ch)
@@ -211,7 +210,7 @@ func monitorsNext(next string) string {
 	return next
 }
 
-// loadChosen loads the monitors that were chosen. Those that were deleted meanwhile are omitted.
+// loadChosen loads the selected monitors. Monitors that were deleted meanwhile are omitted.
 func (r *request) loadChosen(typed url.Values) (all []monitor.Monitor, err error) {
 	for _, id := range chosenMonitors(typed) {
 		m, err := r.Store.Monitor(r.Context(), r.Actor(), id)
@@ -249,7 +248,7 @@ func (s deleteMonitorsScreen) Checks() bool {
 	return slices.ContainsFunc(s.Monitors, monitor.Monitor.IsCheck)
 }
 
-// showDeleteMonitors says what is lost with the monitors that were chosen.
+// showDeleteMonitors shows what is lost with the selected monitors.
 func (r *request) showDeleteMonitors() error {
 	typed := r.URL.Query()
 	s := deleteMonitorsScreen{Next: monitorsNext(typed.Get("next"))}
@@ -263,7 +262,7 @@ func (r *request) showDeleteMonitors() error {
 	return r.Show(http.StatusOK, "monitors_delete", "Delete monitors", s)
 }
 
-// deleteMonitors deletes the monitors that were chosen.
+// deleteMonitors deletes the selected monitors.
 func (r *request) deleteMonitors() error {
 	for _, id := range chosenMonitors(r.PostForm) {
 		err := r.Store.DeleteMonitor(r.Context(), r.Actor(), id)

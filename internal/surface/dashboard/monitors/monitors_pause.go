@@ -10,7 +10,7 @@ import (
 	"github.com/allswell/allswell/internal/surface/dashboard/frame"
 )
 
-// pauses are the durations for which monitors can be paused, as the form offers them. The last one has no end.
+// pauses are the durations of pauses that the form offers. The last one has no end.
 var pauses = []frame.Option{
 	{Value: "1h", Label: "for 1 hour"}, {Value: "4h", Label: "for 4 hours"}, {Value: "12h", Label: "for 12 hours"},
 	{Value: "24h", Label: "for 1 day"}, {Value: "168h", Label: "for 1 week"}, {Label: "until resumed"},
@@ -36,8 +36,7 @@ func (s pauseMonitorsScreen) Checks() bool {
 	return deleteMonitorsScreen{Monitors: s.Monitors}.Checks()
 }
 
-// pauseMonitorsScreen returns the screen for the monitors that were chosen. It has no monitors if all were deleted
-// meanwhile.
+// pauseMonitorsScreen returns the screen for the selected monitors. It has no monitors if all were deleted meanwhile.
 func (r *request) pauseMonitorsScreen(typed url.Values) (s pauseMonitorsScreen, err error) {
 	s = pauseMonitorsScreen{Form: frame.NewForm(typed), Next: monitorsNext(typed.Get("next")), zone: time.UTC}
 	if s.Monitors, err = r.loadChosen(typed); err != nil || len(s.Monitors) == 0 {
@@ -52,7 +51,7 @@ func (r *request) pauseMonitorsScreen(typed url.Values) (s pauseMonitorsScreen, 
 	return s, err
 }
 
-// showPauseMonitors asks for how long the monitors that were chosen are paused.
+// showPauseMonitors asks how long the selected monitors are to be paused.
 func (r *request) showPauseMonitors() error {
 	typed := r.URL.Query()
 	if !typed.Has("for") {
@@ -79,8 +78,7 @@ func (r *request) answerPauseMonitors(status int, s pauseMonitorsScreen) error {
 	return r.Show(status, "monitors_pause", "Pause monitors", s)
 }
 
-// until returns the end of the pause that was chosen; zero: until somebody resumes it. It notes the errors of the
-// fields.
+// until returns the end of the chosen pause; zero: until somebody resumes the monitors. It adds errors to the fields.
 func (s pauseMonitorsScreen) until(now time.Time) time.Time {
 	if s.Value("paused_until") != "" {
 		return s.Moment("paused_until", s.zone, now)
@@ -97,7 +95,7 @@ func (s pauseMonitorsScreen) until(now time.Time) time.Time {
 	return now.Add(length).Truncate(time.Second)
 }
 
-// pauseMonitors pauses the monitors that were chosen.
+// pauseMonitors pauses the selected monitors.
 func (r *request) pauseMonitors() error {
 	s, err := r.pauseMonitorsScreen(r.PostForm)
 	if err != nil {

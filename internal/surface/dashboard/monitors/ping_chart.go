@@ -25,8 +25,8 @@ type pingChart struct {
 	Bars      []chartBar // oldest first
 	Due       string     // when a ping is due, for people
 	Down      string     // when the monitor is down, for people
-	DueY      int        // where a gap of one interval ends; 0: a Cron says when pings are due
-	DownY     int        // where a gap ends with which the monitor goes down
+	DueY      int        // the top of a gap of one interval and the grace; 0: the schedule has times
+	DownY     int        // the top of a gap with which the monitor goes down
 	DownAfter time.Duration
 	Longest   monitor.PingGap
 	Median    time.Duration
@@ -36,7 +36,7 @@ type pingChart struct {
 	Tag      string        // entity tag of the monitor
 }
 
-// chartGap is a gap, and how late the ping was that ended it.
+// chartGap is a gap, and the lateness of the ping that ended it.
 type chartGap struct {
 	monitor.PingGap
 	Late time.Duration
@@ -81,7 +81,7 @@ func newPingChart(m monitor.Monitor, e monitor.Explanation) *pingChart {
 	}
 	slices.Sort(lengths)
 	c.Median = lengths[len(lengths)/2].Round(time.Second)
-	// Gaps of outages are cut off, so that the others can be told apart.
+	// Gaps of outages are cut off, so that the others remain distinguishable.
 	top := min(max(c.Longest.Length, c.DownAfter), 2*c.DownAfter)
 	height := func(d time.Duration) int { return max(2, int(float64(min(d, top))/float64(top)*chartHeight)) }
 	if m.Cron.IsZero() {
@@ -111,7 +111,7 @@ func newPingChart(m monitor.Monitor, e monitor.Explanation) *pingChart {
 	return c
 }
 
-// Seconds returns the interval that is suggested, in seconds.
+// Seconds returns the suggested interval in seconds.
 func (c *pingChart) Seconds() int { return int(c.Interval / time.Second) }
 
 // Wide returns the width of the chart.
@@ -120,8 +120,8 @@ func (*pingChart) Wide() int { return chartWidth }
 // High returns the height of the chart.
 func (*pingChart) High() int { return chartHeight }
 
-// setInterval gives a monitor the interval that its rhythm suggests, in seconds, unless somebody else has changed it
-// since.
+// setInterval sets a monitor's interval to the one that its rhythm suggests, unless somebody else has changed the
+// monitor since.
 func (r *request) setInterval() error {
 	seconds, err := strconv.Atoi(r.PostForm.Get("interval"))
 	if err != nil || seconds < 1 || seconds > int(monitor.MaxInterval/time.Second) {

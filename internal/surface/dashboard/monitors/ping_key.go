@@ -45,7 +45,7 @@ func (r *request) showPingKeyForm(status int, s *pingKeyScreen) (err error) {
 	return r.Show(status, "page_ping_key", s.Page.Name+": ping key", s)
 }
 
-// changePingKey makes, changes, rotates or removes the ping key of a page: the button says which.
+// changePingKey creates, changes, rotates or removes the ping key of a page, depending on the button.
 func (r *request) changePingKey() error {
 	h, err := r.PageHead()
 	if err != nil {

@@ -9,18 +9,18 @@ import (
 	"github.com/allswell/allswell/internal/domain/monitor"
 )
 
-// runChart is the chart of how long the last runs of a job took, in the size of the chart of gaps.
+// runChart is the chart of the durations of a job's last runs. It has the size of the chart of gaps.
 type runChart struct {
 	Runs    []shownSignal // newest first
 	Bars    []runBar      // oldest first
-	LimitY  int           // how long a run may take
+	LimitY  int           // the position of Limit
 	Limit   time.Duration
 	Longest time.Duration
 	Median  time.Duration
 	Failed  int
 }
 
-// runBar is a run as a bar. A failure has a mark above it, so that it can be told without colour.
+// runBar is a run as a bar. A failure has a mark above it, so that it is recognizable without colour.
 type runBar struct {
 	chartBar
 	Failed bool
@@ -45,7 +45,7 @@ func newRunChart(m monitor.Monitor, history []monitor.Signal) *runChart {
 	}
 	slices.Sort(lengths)
 	c.Longest, c.Median = lengths[len(lengths)-1], lengths[len(lengths)/2]
-	// A limit far above all runs is not drawn, so that they can be told apart.
+	// A limit far above all runs is not drawn, so that the runs remain distinguishable.
 	top := cmp.Or(c.Longest, time.Millisecond)
 	if c.Limit <= 2*top {
 		top = max(top, c.Limit)
@@ -71,7 +71,7 @@ func newRunChart(m monitor.Monitor, history []monitor.Signal) *runChart {
 	return c
 }
 
-// MarkTop and MarkBottom return where the mark above a bar begins and ends.
+// MarkTop and MarkBottom return the vertical ends of the mark above a bar.
 func (b runBar) MarkTop() int    { return b.Y - runMark + 2 }
 func (b runBar) MarkBottom() int { return b.Y - 3 }
 

@@ -16,7 +16,7 @@ import (
 	"github.com/allswell/allswell/internal/surface/dashboard/frame"
 )
 
-// setupCheck is the type of the checks that the fourth step offers. The form of a new monitor has all.
+// setupCheck is the type of checks that the fourth step offers. The form of a new monitor has all types.
 const setupCheck monitor.MonitorType = "http"
 
 // setupMonitorScreen is the data of the template setup_monitor: the fourth step.
@@ -24,7 +24,7 @@ type setupMonitorScreen struct {
 	frame.SetupStep
 	Kinds  []typeChoice
 	Check  bool         // of a target
-	Result *checkResult // of a test of the target; nil: none was asked for
+	Result *checkResult // of a test of the target; nil: none was requested
 }
 
 // showSetupMonitor shows the fourth step: for a job that pings, or for a target to check.
@@ -101,8 +101,8 @@ func (r *request) showMonitorStep(status int, f *frame.Form, result *checkResult
 	return r.Show(status, "setup_monitor", s.Title(), s)
 }
 
-// setUpMonitor creates the first monitor, or tests the target that it would check. Jobs take different times, so their
-// monitor expects a ping within a little more than the time between two runs.
+// setUpMonitor creates the first monitor, or tests its target. Because the durations of jobs vary, the monitor of a job
+// expects a ping within a little more than the time between two runs.
 func (r *request) setUpMonitor() error {
 	f := frame.NewForm(r.PostForm)
 	if f.Value("type") == string(setupCheck) {
@@ -123,8 +123,8 @@ func (r *request) setUpMonitor() error {
 	return r.Redirect(frame.MonitorsPath + "/" + m.ID + "/first-ping")
 }
 
-// createFirstMonitor creates a monitor, or returns the monitor of this name on the page if it was created within the
-// last hour: then the form was sent twice.
+// createFirstMonitor creates a monitor. If the page has a monitor with this name that was created within the last hour,
+// it returns that one, because the form was sent twice.
 func (r *request) createFirstMonitor(change monitor.MonitorChange) (monitor.Monitor, error) {
 	wanted, err := resource.NewMonitor(change, r.Now())
 	if err != nil {
@@ -176,6 +176,5 @@ func (r *request) setUpCheck(f *frame.Form) error {
 	return r.Redirect(frame.MonitorsPath + "/" + made.ID)
 }
 
-// slack returns how much later than usual a job may run before it is overdue: a quarter of the time between two runs,
-// at most an hour.
+// slack returns the extra time before a job is overdue: a quarter of the time between two runs, at most an hour.
 func slack(every time.Duration) time.Duration { return min(every/4, time.Hour) }

@@ -10,10 +10,10 @@ import (
 	"github.com/allswell/allswell/internal/domain/schedule"
 )
 
-// snippet is a way to send a ping, ready to be copied.
+// snippet is code that sends a ping, for copying.
 type snippet struct{ Name, Key, Note, Code string }
 
-// snippets returns the ways to send a ping to a URL, for a job that runs about as often as the monitor says.
+// snippets returns code that sends pings to a URL, for a job that runs about as often as the monitor expects.
 func snippets(url string, m monitor.Monitor) []snippet {
 	when, timer, cronJob := cronTime(m.Interval), "", ""
 	switch m.Cron.Kind() {
@@ -71,7 +71,7 @@ func snippets(url string, m monitor.Monitor) []snippet {
 	return all
 }
 
-// cronTime returns the time of a cron line that runs at least as often as the interval.
+// cronTime returns the time fields of a crontab line that runs at least as often as the interval.
 func cronTime(interval time.Duration) string {
 	minutes := int(interval / time.Minute)
 	switch {

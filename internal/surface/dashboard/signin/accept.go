@@ -14,7 +14,7 @@ import (
 	"github.com/allswell/allswell/internal/surface/signin/password"
 )
 
-// acceptScreen is the data of the template accept: an invitation, as the invited person sees it.
+// acceptScreen is the data of the template accept, which shows an invitation to the invited person.
 type acceptScreen struct {
 	*frame.Form
 	store.FoundInvitation
@@ -23,7 +23,7 @@ type acceptScreen struct {
 
 	Provider     string // name of the identity provider at which the invited person can sign in
 	ProviderLink string // its URL; "": there is no provider
-	NoPassword   bool   // the person has to sign in at the provider
+	NoPassword   bool   // the person must sign in at the provider
 }
 
 // findInvitation looks up the invitation with the code of a form.
@@ -46,7 +46,7 @@ func (r *request) findInvitation(values url.Values) (*acceptScreen, error) {
 // showAccept shows an invitation.
 func (r *request) showAccept() error {
 	s, err := r.findInvitation(r.URL.Query())
-	// The sign-in has accepted the invitation, so its code is not valid any more.
+	// The sign-in has accepted the invitation, so its code is no longer valid.
 	if errors.Is(err, errBadCode) && r.SignedIn.ID != "" && r.URL.Query().Has("signed_in") {
 		return r.Redirect(frame.Path)
 	}
@@ -116,12 +116,13 @@ func (r *request) accept() error {
 	return r.startSession(secret, err, frame.Path)
 }
 
-// errNotAccepted says of a password that it is neither the password of the account nor one for a new account, so that
-// nobody learns whether there is an account.
+// errNotAccepted is the text for a password that is neither the password of the account nor acceptable for a new
+// account. It does not reveal whether there is an account.
 const errNotAccepted = "This is neither the password of your account nor one for a new account, which needs at least " +
 	"12 characters and must not be easy to guess."
 
-// readAcceptance returns who accepts: the account of the invited address, or the new one that the form describes.
+// readAcceptance returns the person who accepts: the account with the invited address, or the new account that the form
+// describes.
 func (r *request) readAcceptance(s *acceptScreen) (store.Acceptance, error) {
 	local, _, _ := strings.Cut(s.Email, "@")
 	n := account.NewUser{Email: s.Email, Name: cmp.Or(strings.TrimSpace(s.Value("name")), local)}
@@ -134,7 +135,7 @@ func (r *request) readAcceptance(s *acceptScreen) (store.Acceptance, error) {
 	return r.proveAccount(s)
 }
 
-// newAccount returns a new account. It reports errors like proveAccount, and counts them as attempts.
+// newAccount returns a new account. It reports errors in the same way as proveAccount, and counts them as attempts.
 func (r *request) newAccount(s *acceptScreen, n account.NewUser) (store.Acceptance, error) {
 	if password.Check(s.Value("password"), n.Name, n.Email) != nil {
 		_, err := r.checkPassword(s.Email, "password", s.Value("password"))
@@ -176,8 +177,8 @@ func sameRefusal(err error) error {
 const wrongPassword = "The password is wrong."
 
 // checkPassword counts an attempt, checks the password of the account with an e-mail address, and returns its hash. It
-// is for visitors with a session or a one-time code. If the password is wrong, or there were too many attempts, the
-// error is a *kernel.ValidationError on the field name.
+// is for visitors with a session or a one-time code. If the password is wrong, or if there were too many attempts, the
+// error is a *kernel.ValidationError for the field name.
 func (r *request) checkPassword(email, name, typed string) (hash string, err error) {
 	var bad kernel.ValidationError
 	refuse := func(_ int, message string, args ...any) error {

@@ -30,11 +30,11 @@ type accountScreen struct {
 	NameField      frame.Field
 	PasswordFields []frame.Field
 
-	ByProxy      bool // the reverse proxy has signed in, so factors cannot be changed
-	PasskeysWork bool // browsers make passkeys for the base URL
+	ByProxy      bool // the session was begun by the reverse proxy, so factors cannot be changed
+	PasskeysWork bool // browsers create passkeys for the base URL
 	NewPasskey   *frame.Form
 	PasskeyName  frame.Field
-	Renamed      string // the passkey whose name was refused
+	Renamed      string // id of the passkey whose new name was refused
 	Rename       *frame.Form
 }
 
@@ -49,7 +49,7 @@ func (s sessionRow) Browser() string {
 	return browserName(s.Client)
 }
 
-// How returns how the session began.
+// How returns how the session began, for people.
 func (s sessionRow) How() string {
 	switch s.Method {
 	case account.SignInPassword:
@@ -65,7 +65,7 @@ func (s sessionRow) How() string {
 	}
 }
 
-// Product tokens of User-Agents. Browsers name those that they resemble, too: the first one found is the right one.
+// Product tokens of User-Agents. Browsers also name browsers that they resemble; the first match is the right one.
 var (
 	browserTokens = []struct{ token, name string }{
 		{"Edg", "Edge"}, {"OPR/", "Opera"}, {"Firefox/", "Firefox"}, {"FxiOS/", "Firefox"}, {"Chrome/", "Chrome"},
@@ -190,7 +190,7 @@ func (r *request) changePassword() error {
 	return r.Redirect(accountPath)
 }
 
-// endSession ends one of the visitor's sessions. One that has ended already is fine.
+// endSession ends one of the visitor's sessions. It is no error if the session has already ended.
 func (r *request) endSession() error {
 	id := r.PathValue("session")
 	err := r.Store.EndSession(r.Context(), r.Actor(), id)

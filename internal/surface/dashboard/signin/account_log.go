@@ -10,7 +10,7 @@ import (
 // maxAccountLines is the number of changes that the screen of an account shows.
 const maxAccountLines = 10
 
-// accountLog returns the last changes of the visitor's account, so that a change by somebody else is noticed.
+// accountLog returns the last changes of the visitor's account, so that changes by somebody else are noticed.
 func (r *request) accountLog() (log frame.ObjectLog, err error) {
 	entries, more, err := r.Store.ObjectLog(r.Context(), r.Actor(), []string{r.SignedIn.User.ID}, maxAccountLines)
 	log.More = more
@@ -27,7 +27,7 @@ func (r *request) accountLog() (log frame.ObjectLog, err error) {
 	return log, err
 }
 
-// describeAccountChange says what an audit entry of a user, or of the membership, records.
+// describeAccountChange describes an audit entry of a user or of a membership.
 func describeAccountChange(e kernel.AuditEntry) string {
 	if e.Object.Kind == kernel.ObjectMember {
 		switch e.Action {

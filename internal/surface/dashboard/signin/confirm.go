@@ -10,23 +10,23 @@ import (
 	"github.com/allswell/allswell/internal/surface/dashboard/frame"
 )
 
-// The fields of what confirms a dangerous change.
+// The fields of a form that confirm a dangerous change.
 const (
 	confirmField        = "confirm_password"
 	confirmCodeField    = "confirm_code"
 	confirmPasskeyField = "confirm_passkey"
 )
 
-// confirmScreen is the data of the template confirm. It sends the form again that was refused, with the password.
+// confirmScreen is the data of the template confirm. It sends the interrupted form again, with the password.
 type confirmScreen struct {
 	*frame.Form
 	Action   string
-	Typed    url.Values // the fields of the form that was refused
+	Typed    url.Values // the fields of the interrupted form
 	User     account.User
 	Password frame.Field
 	Code     frame.Field // if the user has an authenticator app
 	Passkeys bool        // the user has passkeys
-	Provider string      // that can confirm it; "": none
+	Provider string      // name of the provider that can confirm it; "": none
 	Known    bool        // the user has a password
 	HasCode  bool        // the user has an authenticator app
 }
@@ -53,11 +53,11 @@ func (s *confirmScreen) Proofs() string {
 	return strings.ToUpper(text[:1]) + text[1:]
 }
 
-// errByProxy means that the session proves nothing without the reverse proxy.
+// errByProxy means that a session of the reverse proxy cannot change factors.
 var errByProxy = errors.New("a session of the reverse proxy changes no factors")
 
-// changesFactors returns the handler of a change of what the visitor signs in with. A session that the reverse proxy
-// began cannot make it: what it added would outlive the sign-in at the proxy.
+// changesFactors returns the handler of a change of the visitor's means of signing in. A session that the reverse proxy
+// began cannot make it, because the change would outlive the sign-in at the proxy.
 func changesFactors(serve func(*request) error) func(*request) error {
 	return func(r *request) error {
 		if r.SignedIn.Method == account.SignInProxy {
@@ -67,8 +67,8 @@ func changesFactors(serve func(*request) error) func(*request) error {
 	}
 }
 
-// confirm reports whether the visitor has proved their identity lately, or does it with the request. Otherwise it asks
-// for the password.
+// confirm reports whether the visitor has proved their identity recently, or proves it with this request. Otherwise it
+// asks for the password.
 func (r *request) confirm() (bool, error) {
 	if !r.SignedIn.NeedsConfirmation(r.Now()) {
 		return true, nil
@@ -122,9 +122,8 @@ func (r *request) confirm() (bool, error) {
 	return false, r.Show(status, "confirm", "Confirm it’s you", s)
 }
 
-// proveIdentity checks the password, with a code if the user has an authenticator app, or the passkey of the form, and
-// confirms the session. It returns a
-// *kernel.ValidationError if it is wrong.
+// proveIdentity checks the password, with a code if the user has an authenticator app, or the passkey in the form, and
+// confirms the session. If one is wrong, the error is a *kernel.ValidationError.
 func (r *request) proveIdentity() error {
 	response := r.PostForm.Get(confirmPasskeyField)
 	if !r.PostForm.Has(confirmPasskeyField) {

@@ -20,7 +20,7 @@ import (
 
 // Limits of mails with links for new passwords.
 const (
-	resetsPerAccount = 3 // in an hour, and of all accounts with one mailbox
+	resetsPerAccount = 3 // in an hour, for all accounts with the same mailbox together
 	resetQueue       = 100
 	mailAttempts     = 3
 	mailPause        = 20 * time.Second // between attempts
@@ -33,15 +33,15 @@ const (
 	maxMailedName       = 60 // characters
 )
 
-// invited counts the mails with invitations.
+// invited limits the mails with invitations.
 type invited struct{ addresses, workspaces *limit.Limiter }
 
 func newInvited() invited {
 	return invited{limit.New(invitesPerAddress, 24*time.Hour), limit.New(invitesPerWorkspace, 24*time.Hour)}
 }
 
-// take reports whether an invitation may be mailed, and counts it. The address comes first, so that one above its limit
-// uses up nothing of the workspace's.
+// take reports whether an invitation may be mailed, and counts it. The address is checked first, so that an address
+// above its limit uses up nothing of the workspace's limit.
 func (i invited) take(workspaceID, email string, now time.Time) bool {
 	mailbox := kernel.MailboxKey(email)
 	return !i.addresses.Full(mailbox, now) &&
@@ -51,8 +51,8 @@ func (i invited) take(workspaceID, email string, now time.Time) bool {
 // inviteTimeout is how long the screen of members waits for the mail server.
 const inviteTimeout = 10 * time.Second
 
-// forgot has the requests for a new password, which are answered in the background: the answer to a request does not
-// depend on whether there is an account, in words or in time.
+// forgot has the requests for a new password. They are processed in the background, so that neither the text nor the
+// timing of the response shows whether there is an account.
 type forgot struct {
 	accounts *limit.Limiter
 	queue    chan string // e-mail addresses
@@ -82,8 +82,8 @@ func (r *request) showForgotForm(status int, s *forgotScreen) error {
 	return r.Show(status, "forgot", "Forgot your password?", s)
 }
 
-// requestReset mails a link for a new password to an account. Above the limit of an account it mails nothing, and says
-// the same.
+// requestReset queues a mail with a link for a new password. Above the limit of an account it mails nothing, and gives
+// the same response.
 func (r *request) requestReset() error {
 	if r.SendMail == nil || r.SingleSignOn.NoPasswords {
 		return kernel.ErrNotFound
@@ -107,7 +107,7 @@ func (r *request) requestReset() error {
 	return r.showForgotForm(http.StatusOK, s)
 }
 
-// SendResetMails answers requests for new passwords until ctx ends.
+// SendResetMails processes requests for new passwords until ctx ends.
 func (s *Screens) SendResetMails(ctx context.Context) {
 	for {
 		select {
@@ -121,7 +121,7 @@ func (s *Screens) SendResetMails(ctx context.Context) {
 	}
 }
 
-// sendResetMail mails a link if there is an account. It tries several times.
+// sendResetMail mails a link if there is an account. It makes up to mailAttempts attempts.
 func (s *Screens) sendResetMail(ctx context.Context, email string) error {
 	code, err := s.frame.Store.IssueResetCode(ctx, email)
 	if errors.Is(err, kernel.ErrNotFound) {
@@ -134,8 +134,8 @@ func (s *Screens) sendResetMail(ctx context.Context, email string) error {
 	return tryMail(ctx, func() error { return s.SendMail(ctx, email, "Set a new password for Allswell", text) })
 }
 
-// tryMail calls send until it succeeds, mailAttempts times at most. It returns the last error, or the error of ctx if
-// it ends before.
+// tryMail calls send until it succeeds, at most mailAttempts times. It returns the last error, or the error of ctx if
+// ctx ends first.
 func tryMail(ctx context.Context, send func() error) error {
 	for attempt := 1; ; attempt++ {
 		err := send()
@@ -159,8 +159,9 @@ To set it, open this link within an hour. It works once, and ends all sessions o
 If it was not you, ignore this email. Nothing has changed.
 `
 
-// invitationMail is the text of the mail with an invitation: the address of this service, the name of who invites, the
-// workspace's, the role, days, the link. The names are those that strangers may be sent: see plainName.
+// invitationMail is the text of the mail with an invitation. Its verbs are the URL of this service, the name of the
+// inviting person, the name of the workspace, the role, the number of days, and the link. Both names have passed
+// plainName.
 const invitationMail = `You are invited to use the monitoring service at %s.
 
 %s invites you to the workspace "%s" as %s.
@@ -172,8 +173,8 @@ To accept, open this link within %d days. It works once:
 If you were not expecting this, ignore this email.
 `
 
-// plainName returns a name as strangers may be sent it: shortened to maxMailedName characters, on one line, and without
-// punctuation other than - and '. So nobody can have this service mail them a text or a link of their choice.
+// plainName returns a name that may be mailed to strangers: shortened to maxMailedName characters, on one line, and
+// without punctuation except - and '. So nobody can use this service to mail a text or a link of their choice.
 func plainName(name string) string {
 	words := strings.FieldsFunc(name, func(r rune) bool {
 		return !unicode.In(r, unicode.Letter, unicode.Mark, unicode.Digit) && r != '-' && r != '\''
@@ -181,7 +182,7 @@ func plainName(name string) string {
 	return cmp.Or(alert.Shorten(strings.Join(words, " "), maxMailedName), "Someone")
 }
 
-// mailInvitation mails the link of a new invitation, and returns the outcome for people: "" if mail is off.
+// mailInvitation mails the link of a new invitation, and returns the outcome for people; "": mail is off.
 func (r *request) mailInvitation(i account.Invitation, link string) string {
 	if r.SendMail == nil {
 		return ""

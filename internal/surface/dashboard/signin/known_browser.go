@@ -14,20 +14,20 @@ import (
 const (
 	// knownBrowserAge is how long a browser is known after a sign-in with a password.
 	knownBrowserAge = 180 * 24 * time.Hour
-	// maxKnownAccounts is the maximum number of accounts to which one browser is known.
+	// maxKnownAccounts is the maximum number of accounts for which a browser keeps a mark.
 	maxKnownAccounts = 4
 )
 
-// knownBrowsers are the marks of a browser that has signed in with the passwords of some accounts, newest first. A mark
-// lets nobody in: an attempt to sign in with it waits apart from the attempts of strangers, and has a limit of its own.
-// The hash of the account's password signs it, so that it is valid on all replicas and after a restart, and until the
-// password changes.
+// knownBrowsers are the marks of a browser that has signed in to some accounts with their passwords, newest first. A
+// mark alone does not sign in: it moves attempts to sign in to a separate queue and a separate limit, apart from
+// strangers. The hash of the account's password signs the mark, so that it is valid on all replicas and after a
+// restart, until the password changes.
 type knownBrowsers []knownBrowser
 
 // knownBrowser is one mark.
 type knownBrowser struct {
 	id    string // random
-	since int64  // in seconds since 1970
+	since int64  // in Unix seconds
 	mac   string
 }
 
@@ -47,13 +47,13 @@ func (b knownBrowser) String() string {
 	return b.id + "." + strconv.FormatInt(b.since, 10) + "." + b.mac
 }
 
-// signedBy reports whether the mark is valid for the account with the hash of a password.
+// signedBy reports whether the mark is valid for the account whose password has the hash.
 func (b knownBrowser) signedBy(passwordHash string, now time.Time) bool {
 	age := now.Sub(time.Unix(b.since, 0))
 	return passwordHash != "" && age < knownBrowserAge && hmac.Equal([]byte(b.mac), []byte(b.sign(passwordHash)))
 }
 
-// find returns the id of the browser if it is known to the account with the hash of a password, and otherwise "".
+// find returns the id of the mark that is valid for the account whose password has the hash; "": there is none.
 func (k knownBrowsers) find(passwordHash string, now time.Time) (id string) {
 	for _, b := range k {
 		if b.signedBy(passwordHash, now) {
@@ -81,8 +81,8 @@ func (r *request) knownBrowsers() (k knownBrowsers) {
 	return k
 }
 
-// rememberBrowser makes the browser known to an account, after a sign-in. passwordHash is its password's; "": it has
-// none.
+// rememberBrowser gives the browser a mark of an account, after a sign-in. passwordHash is the hash of its password;
+// "": it has none, and nothing is done.
 func (r *request) rememberBrowser(passwordHash string) {
 	if passwordHash == "" {
 		return

@@ -14,7 +14,7 @@ import (
 // membersScreen is the data of the template members.
 type membersScreen struct {
 	*frame.Form
-	Self        string // id of the user who looks
+	Self        string // id of the signed-in user
 	Members     []memberRow
 	Pager       frame.Pager
 	Invitations []account.Invitation
@@ -24,7 +24,7 @@ type membersScreen struct {
 	Link        string // of the invitation that has just been created; "": none
 	Invited     account.Invitation
 	Mailed      string // outcome of the mail with the link, for people; "": mail is off
-	Problem     string // why a change of a member was refused; "": it was not
+	Problem     string // why a change of a member was refused; "": none was
 }
 
 // memberRow is a member in the list.
@@ -47,7 +47,7 @@ func (r *request) roleOptions(selected kernel.Role) (options []frame.Option) {
 	return options
 }
 
-// roleHint says what the members with each role can do.
+// roleHint describes the rights of each role.
 const roleHint = "Viewers see everything. Editors also change components, incidents and monitors. " +
 	"Admins also manage pages, members and tokens. Owners also name and remove owners. Viewers and editors can be " +
 	"limited to pages."
@@ -92,7 +92,7 @@ func (r *request) listMembers(status int, s *membersScreen) error {
 	return r.Show(status, "members", "Members", s)
 }
 
-// invite creates an invitation. The answer shows its link, so that no address of a screen ever has the code.
+// invite creates an invitation. The response itself shows its link, so that no URL ever contains the code.
 func (r *request) invite() error {
 	f := frame.NewForm(r.PostForm)
 	n := account.NewInvitation{Email: f.Value("email"), Role: kernel.Role(f.Value("role"))}
@@ -131,7 +131,7 @@ func (r *request) removeMember() error {
 	return r.answerMembers(r.Store.RemoveMember(r.Context(), r.Actor(), r.PathValue("member")))
 }
 
-// answerMembers leads back to the list after a change, or shows above it why the change was refused.
+// answerMembers redirects to the list after a change, or shows above the list why the change was refused.
 func (r *request) answerMembers(err error) error {
 	var bad *kernel.ValidationError
 	switch {

@@ -13,7 +13,7 @@ import (
 	"github.com/allswell/allswell/internal/surface/signin/passkey"
 )
 
-// passkeyField is the field of a form in which the script puts what the authenticator answered.
+// passkeyField is the field of a form that the script sets to the response of the authenticator.
 const passkeyField = "credential"
 
 // answerOptions answers the script with the options of a ceremony, which are JSON.
@@ -30,7 +30,7 @@ func (r *request) answerOptions(options any, err error) error {
 	return err
 }
 
-// requestOptions answers with what the script needs to use a passkey. userID is "" at the sign-in.
+// requestOptions answers with the options with which the script uses a passkey. userID is "" at the sign-in.
 func (r *request) requestOptions(userID string) error {
 	if r.Passkeys == nil {
 		return kernel.ErrNotFound
@@ -45,17 +45,18 @@ func (r *request) requestOptions(userID string) error {
 	return r.answerOptions(r.Passkeys.RequestOptions(challenge))
 }
 
-// signInOptions answers with what the script needs to sign in with a passkey.
+// signInOptions answers with the options with which the script signs in with a passkey.
 func (r *request) signInOptions() error { return r.requestOptions("") }
 
-// confirmOptions answers with what the script needs to confirm a change with a passkey.
+// confirmOptions answers with the options with which the script confirms a change with a passkey.
 func (r *request) confirmOptions() error { return r.requestOptions(r.SignedIn.User.ID) }
 
-// errPasskeyRefused means that what an authenticator answered proves nothing.
+// errPasskeyRefused means that the response of an authenticator is not valid.
 var errPasskeyRefused = errors.New("the passkey was refused")
 
-// checkPasskey returns the passkey that has signed a challenge of this service, and its new sign count. userID is whose
-// ceremony it has to be; "": a sign-in of anybody. It returns errPasskeyRefused.
+// checkPasskey returns the passkey that has signed a challenge of this service, and its new sign count. userID is the
+// user for whom the challenge must have been issued; "": for a sign-in. The error is errPasskeyRefused if the response
+// is not valid.
 func (r *request) checkPasskey(response, userID string) (key account.Passkey, signCount uint32, err error) {
 	if r.Passkeys == nil {
 		return key, 0, kernel.ErrNotFound
@@ -77,8 +78,8 @@ func (r *request) checkPasskey(response, userID string) (key account.Passkey, si
 	return key, signCount, r.passkeyError(err)
 }
 
-// takeChallenge uses up a challenge of a user, or of a sign-in if userID is "". It returns errPasskeyRefused if there
-// is none.
+// takeChallenge uses up a challenge that was issued to a user, or for a sign-in if userID is "". The error is
+// errPasskeyRefused if it was issued to somebody else, and kernel.ErrNotFound if it is not valid.
 func (r *request) takeChallenge(challenge, userID string) error {
 	issued, err := r.Store.TakePasskeyChallenge(r.Context(), challenge)
 	if err == nil && issued != userID {
@@ -87,7 +88,7 @@ func (r *request) takeChallenge(challenge, userID string) error {
 	return err
 }
 
-// passkeyError returns errPasskeyRefused for all errors of passkeys, and logs them.
+// passkeyError logs errors of passkeys and returns errPasskeyRefused for them. Other errors are returned unchanged.
 func (r *request) passkeyError(err error) error {
 	if errors.Is(err, passkey.ErrRefused) || errors.Is(err, store.ErrWrongFactor) ||
 		errors.Is(err, kernel.ErrNotFound) || errors.Is(err, errPasskeyRefused) {
@@ -97,7 +98,7 @@ func (r *request) passkeyError(err error) error {
 	return err
 }
 
-// passkeyInvalid returns the *kernel.ValidationError of a passkey that was refused, and other errors as they are.
+// passkeyInvalid returns a *kernel.ValidationError for a refused passkey, and other errors unchanged.
 func passkeyInvalid(name, response string, err error) error {
 	if !errors.Is(err, errPasskeyRefused) {
 		return err
@@ -111,8 +112,8 @@ func passkeyInvalid(name, response string, err error) error {
 	return bad.Err()
 }
 
-// signInWithPasskey signs in the user of a passkey. It needs no second factor: the authenticator is one thing, and
-// what it asks of its user is another.
+// signInWithPasskey signs in the user of a passkey. It needs no second factor, because a passkey combines the
+// authenticator with its verification of the user.
 func (r *request) signInWithPasskey() error {
 	s := r.newSignIn(r.PostForm)
 	if err := r.Attempt(frame.Attempter{}); err != nil {
@@ -146,7 +147,7 @@ func (r *request) signInWithPasskey() error {
 	return r.startSession(secret, err, s.Next)
 }
 
-// creationOptions answers with what the script needs to make a passkey.
+// creationOptions answers with the options with which the script creates a passkey.
 func (r *request) creationOptions() error {
 	if r.Passkeys == nil {
 		return kernel.ErrNotFound
@@ -165,7 +166,7 @@ func (r *request) creationOptions() error {
 	return r.answerOptions(r.Passkeys.CreationOptions(r.SignedIn.User, others, challenge))
 }
 
-// addPasskey adds the passkey that the script has made.
+// addPasskey adds the passkey that the script has created.
 func (r *request) addPasskey() error {
 	f := frame.NewForm(r.PostForm)
 	if r.Passkeys == nil {

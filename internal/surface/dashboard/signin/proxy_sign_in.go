@@ -12,7 +12,7 @@ import (
 )
 
 // ProxyHeaders are the header fields in which a reverse proxy names the person who has signed in there. Requests that
-// do not come from a trusted proxy must not have them.
+// do not come from a trusted proxy must not contain them.
 type ProxyHeaders struct {
 	Email        string // "": no proxy signs in
 	Name, Groups string // "": not reported
@@ -84,8 +84,8 @@ func (r *request) admitByProxy(route frame.Route) error {
 	return err
 }
 
-// Counts reports whether a session counts with a request: one that the reverse proxy began does only while the proxy
-// names the same person.
+// Counts reports whether a session is valid for a request. A session that the reverse proxy began is valid only while
+// the proxy names the same person.
 func (s *Screens) Counts(r *http.Request, in account.SignedIn) (bool, error) {
 	if in.Method != account.SignInProxy {
 		return true, nil
@@ -101,9 +101,9 @@ func (s *Screens) Counts(r *http.Request, in account.SignedIn) (bool, error) {
 	return user == in.User.ID, err
 }
 
-// opensScreen reports whether somebody opens a screen, from here or by its address. Pictures and links of other sites
-// begin no session: many of them would end the sessions that the person has. Old browsers, and all without HTTPS, do
-// not send the header.
+// opensScreen reports whether the visitor opens a screen, by a link of the dashboard or by its URL. Images and links on
+// other sites must not begin a session: many of them would end the person's other sessions. Old browsers do not send
+// the headers, and no browser sends them over plain HTTP.
 func (r *request) opensScreen() bool {
 	dest, site := r.Header.Get("Sec-Fetch-Dest"), r.Header.Get("Sec-Fetch-Site")
 	return r.Method == http.MethodGet && (dest == "" || dest == "document") &&

@@ -32,7 +32,7 @@ func (r *request) showResetForm(status int, s *resetScreen) error {
 	return r.Show(status, "reset", "New password", s)
 }
 
-// newPassword is the field of a password that is chosen.
+// newPassword is the field for choosing a password.
 var newPassword = frame.Field{Name: "password", Label: "New password", Type: "password", Autocomplete: "new-password",
 	Hint: "At least 12 characters. Four random words are easy to remember."}
 

@@ -24,7 +24,7 @@ type Config struct {
 type Screens struct {
 	Config
 	frame *frame.Frame
-	// nil: browsers make none for the base URL
+	// nil: browsers create none for the base URL
 	Passkeys *passkey.RelyingParty
 	matches  func(ctx context.Context, asker password.Asker, hash, typed string) (bool, error) // password.Matches
 	forgot   *forgot
@@ -39,7 +39,7 @@ func New(f *frame.Frame, c Config) *Screens {
 	}
 }
 
-// Gate returns what the room does for the others.
+// Gate returns the functions of this room for the other rooms.
 func (s *Screens) Gate() frame.Gate {
 	return frame.Gate{
 		AdmitByProxy: func(r *frame.Request, route frame.Route) error { return s.enter(r).admitByProxy(route) },

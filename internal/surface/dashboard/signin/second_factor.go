@@ -15,7 +15,7 @@ import (
 	"github.com/allswell/allswell/internal/surface/signin/totp"
 )
 
-// secondFactorScreen is the data of the template second_factor: a sign-in whose password was right.
+// secondFactorScreen is the data of the template second_factor, which continues a sign-in after the right password.
 type secondFactorScreen struct {
 	*frame.Form
 	Pending      string // continues the sign-in
@@ -24,8 +24,8 @@ type secondFactorScreen struct {
 	RecoveryCode frame.Field
 }
 
-// passwordProved continues a sign-in whose password was right: with a session, or with the question for the second
-// factor. err is the error of the store's sign-in.
+// passwordProved continues a sign-in after the right password: it begins a session or asks for the second factor. err
+// is the error of the store's sign-in.
 func (r *request) passwordProved(in store.PasswordSignIn, err error, next string) error {
 	if err != nil || in.Pending == "" {
 		return r.startSession(in.Secret, err, next)
@@ -89,7 +89,7 @@ func (r *request) finishSignIn() error {
 	return r.startSession(secret, err, s.Next)
 }
 
-// signInAgain says that the time for the second factor is over.
+// signInAgain shows the sign-in again, because the time for the second factor is over.
 func (r *request) signInAgain() error {
 	if err := r.Attempt(frame.Attempter{}); err != nil {
 		return err
@@ -103,7 +103,7 @@ func (r *request) signInAgain() error {
 var errTooManyCodes = errors.New("too many codes of the authenticator app")
 
 // readFactor returns the second factor that was typed: a code of the user's authenticator app, which it checks, or a
-// recovery code. It returns store.ErrWrongFactor or errTooManyCodes.
+// recovery code, which it does not check. The error may be store.ErrWrongFactor or errTooManyCodes.
 func (r *request) readFactor(userID, typed string) (store.SecondFactor, error) {
 	typed = strings.NewReplacer(" ", "", "-", "").Replace(typed)
 	if len(typed) > 6 {
@@ -127,7 +127,8 @@ func (r *request) readFactor(userID, typed string) (store.SecondFactor, error) {
 	return store.SecondFactor{Step: step}, nil
 }
 
-// factorError returns the error of a second factor as one of a field.
+// factorError returns the error of a second factor as a *kernel.ValidationError for a field. Other errors are returned
+// unchanged.
 func (r *request) factorError(name string, err error) error {
 	var bad kernel.ValidationError
 	switch {
@@ -164,7 +165,8 @@ func (s authenticatorScreen) Grouped() string {
 // beginAuthenticator redirects to the screen that sets up an authenticator app, after the confirmation.
 func (r *request) beginAuthenticator() error { return r.Redirect(authenticatorPath) }
 
-// showAuthenticator shows a new secret for an authenticator app. It counts when a code has proved it.
+// showAuthenticator shows a new secret for an authenticator app. It becomes valid when a code proves that the app has
+// it.
 func (r *request) showAuthenticator() error {
 	factors, err := r.Store.Factors(r.Context(), r.Actor())
 	if err != nil {
@@ -231,7 +233,7 @@ func (r *request) renewRecoveryCodes() error {
 // recoveryCodesScreen is the data of the template recovery_codes.
 type recoveryCodesScreen struct{ Codes []string }
 
-// showRecoveryCodes shows new recovery codes, in the answer itself, so that no address ever has them.
+// showRecoveryCodes shows new recovery codes in the response itself, so that no URL ever contains them.
 func (r *request) showRecoveryCodes(codes []string, err error) error {
 	if err != nil {
 		return err

@@ -21,15 +21,16 @@ type signInScreen struct {
 	Next            string
 	CanMail         bool
 	Email, Password frame.Field
-	Passkeys        bool // browsers make passkeys for the base URL
+	Passkeys        bool // browsers create passkeys for the base URL
 	Passwords       bool
 	Provider        string // "": none
 	ProviderLink    string
 	SignOutLinks    []signOutLink
-	ProxyEmail      string // whom the reverse proxy names; "": nobody
+	ProxyEmail      string // e-mail address of the person whom the reverse proxy names; "": nobody
 }
 
-// signOutLink is where a user who has just signed out of the dashboard can also sign out of a provider or a proxy.
+// signOutLink is a link at which a user who has just signed out of the dashboard can also sign out of a provider or a
+// proxy.
 type signOutLink struct{ Name, URL string }
 
 func (r *request) newSignIn(values url.Values) *signInScreen {
@@ -68,8 +69,8 @@ func (r *request) showSignInForm(status int, s *signInScreen) error {
 	return r.Show(status, "sign_in", "Sign in", s)
 }
 
-// signIn signs in with a password. A wrong password, an account without one, and an unknown address are not told
-// apart, in words or in time.
+// signIn signs in with a password. A wrong password, an account without a password and an unknown address get the same
+// response after the same time.
 func (r *request) signIn() error {
 	s, typed := r.newSignIn(r.PostForm), r.PostForm
 	refuse := func(status int, message string, args ...any) error {
@@ -99,8 +100,8 @@ func (r *request) signIn() error {
 	return r.passwordProved(in, err, s.Next)
 }
 
-// tryPassword counts an attempt, and reports whether a password is the password of an account. It returns a
-// *TooManyAttempts above the limit, and password.ErrBusy while too many passwords are being checked.
+// tryPassword counts an attempt, and reports whether an account has a password. The error is a *frame.TooManyAttempts
+// above the limit, and password.ErrBusy while too many passwords are being checked.
 func (r *request) tryPassword(a frame.Attempter, typed string) (account store.Credentials, matches bool, err error) {
 	known := r.knownBrowsers()
 	if len(known) > 0 {
@@ -121,7 +122,7 @@ func (r *request) tryPassword(a frame.Attempter, typed string) (account store.Cr
 	return account, matches, err
 }
 
-// asker returns whose password is hashed, and how that waits.
+// asker returns the password.Asker of an attempt, which determines how it waits.
 func (r *request) asker(a frame.Attempter) password.Asker {
 	account := fair.User(kernel.NormalizeEmail(a.Account))
 	if a.Proven || a.Browser != "" {
@@ -130,8 +131,8 @@ func (r *request) asker(a frame.Attempter) password.Asker {
 	return password.Stranger(append(fair.Client(clientaddr.Of(r.Request.Request)), account, fair.Page(""))...)
 }
 
-// refuseAttempt answers an attempt above the limit, or one for which there is no room now. It sets refusedStatus for
-// forms that refuse makes invalid.
+// refuseAttempt answers an attempt above the limit, or one that cannot be checked now. It sets refusedStatus, for forms
+// that refuse makes invalid.
 func (r *request) refuseAttempt(err error, refuse func(status int, message string, args ...any) error) error {
 	if errors.Is(err, password.ErrBusy) {
 		r.refusedStatus = http.StatusServiceUnavailable
@@ -148,12 +149,12 @@ func (r *request) refuseAttempt(err error, refuse func(status int, message strin
 	return refuse(r.refusedStatus, "Too many attempts. Please try again in %d minutes.", int(tooMany.Wait.Minutes())+1)
 }
 
-// refusalStatus returns the status of a form that is shown again: the status of refuseAttempt or, if something else is
-// wrong, 422.
+// refusalStatus returns the status of a form that is shown again: the status of refuseAttempt, or 422 if something else
+// is wrong.
 func (r *request) refusalStatus() int { return cmp.Or(r.refusedStatus, http.StatusUnprocessableEntity) }
 
-// startSession gives the browser a session in place of the one that it had, and leads to path. err is that of the
-// store's use of a one-time code.
+// startSession replaces the browser's session by a new one, and redirects to path. err is the error of the store;
+// kernel.ErrNotFound means that a one-time code is not valid.
 func (r *request) startSession(secret string, err error, path string) error {
 	if errors.Is(err, kernel.ErrNotFound) {
 		return errBadCode
@@ -166,7 +167,7 @@ func (r *request) startSession(secret string, err error, path string) error {
 	return r.Redirect(path)
 }
 
-// endPrevious ends the session that the browser had until now, so that a sign-in never continues it.
+// endPrevious ends the browser's current session, so that a sign-in never continues it.
 func (r *request) endPrevious() {
 	if r.SignedIn.ID == "" {
 		return
@@ -189,7 +190,7 @@ func (r *request) signInWithCode() error {
 	return r.startSession(secret, err, frame.Path)
 }
 
-// addSignOutLinks adds the addresses at which those sign out who sign in by others.
+// addSignOutLinks adds the links at which users of single sign-on sign out.
 func (r *request) addSignOutLinks(s *signInScreen) {
 	if r.SingleSignOn.Provider != nil {
 		target, err := r.SingleSignOn.Provider.SignOutURL(r.Context(), r.Base+frame.Path+"/sign-in")

@@ -15,7 +15,7 @@ import (
 	"github.com/allswell/allswell/internal/surface/signin/openid"
 )
 
-// SingleSignOn configures sign-ins by others. The zero value is none.
+// SingleSignOn configures sign-ins through an identity provider or a reverse proxy. The zero value has neither.
 type SingleSignOn struct {
 	Provider     *openid.Provider // nil: none
 	ProviderName string           // on buttons
@@ -27,10 +27,10 @@ type SingleSignOn struct {
 // OIDCCallbackPath is the path of the redirect URL at the provider.
 const OIDCCallbackPath = frame.Path + "/oidc/callback"
 
-// proofAge is the maximum age of a proof of identity that a change has asked the provider for.
+// proofAge is the maximum age of a proof of identity that the provider was asked for because of a change.
 const proofAge = 3 * time.Minute
 
-// oidcLink returns the address that begins a sign-in at the provider and ends at path; "" without a provider.
+// oidcLink returns the URL that begins a sign-in at the provider and ends at path; "" without a provider.
 func (r *request) oidcLink(path string) string {
 	if r.SingleSignOn.Provider == nil {
 		return ""
@@ -89,8 +89,8 @@ func (r *request) setFlow(f oidcFlow) {
 	http.SetCookie(r.W, r.flowCookie(value, int(account.StateCodeAge.Seconds())))
 }
 
-// takeFlow returns the sign-in that the provider has led back from. ok is false if the browser did not begin it, or
-// not lately. It works once.
+// takeFlow returns the sign-in that ends with this request from the provider. ok is false if the browser did not begin
+// it, or not recently. Each sign-in is returned once.
 func (r *request) takeFlow() (f oidcFlow, ok bool, err error) {
 	c, err := r.Cookie(r.flowCookie("", 0).Name)
 	if err != nil {
@@ -154,7 +154,8 @@ func (r *request) finishOIDC() error {
 	return r.startSession(secret, err, flow.next)
 }
 
-// refuseOIDC shows the sign-in with the reason why one with the provider failed. err, if any, is logged.
+// refuseOIDC shows the sign-in form with the reason why a sign-in at the provider failed. It logs err unless err is
+// nil.
 func (r *request) refuseOIDC(status int, err error, message string, args ...any) error {
 	if err != nil {
 		r.Log.WarnContext(r.Context(), "a sign-in with OpenID Connect failed", "issuer",
@@ -170,7 +171,7 @@ func (r *request) refuseOIDC(status int, err error, message string, args ...any)
 	return r.showSignInForm(status, s)
 }
 
-// confirmOIDC notes that somebody who is signed in has proved their identity again.
+// confirmOIDC confirms the session after the signed-in user has proved their identity at the provider.
 func (r *request) confirmOIDC(identity account.Identity) error {
 	if r.SignedIn.ID == "" {
 		return frame.ErrSignedOut

@@ -47,12 +47,12 @@ type incidentScreen struct {
 	Postmortem *postmortemView // nil: none is written
 	Log        frame.ObjectLog
 	CanEdit    bool
-	Conflict   bool   // somebody else was faster
-	Audience   string // of an update, or of the publication of a draft
+	Conflict   bool   // somebody else has changed the incident meanwhile
+	Audience   string // who is notified of an update, or of the publication of a draft
 	Update     updateForm
 	Edit       editForm
 	Merge      mergeForm
-	Target     statuspage.Incident // into which it was merged; empty: none
+	Target     statuspage.Incident // the incident into which it was merged; zero: none
 	Unaffected bool                // the page has no components
 }
 
@@ -61,7 +61,7 @@ type updateForm struct {
 	*frame.Form
 	Seen           string
 	State, Message frame.Field
-	Times          []frame.Field // when it happened, if that was earlier
+	Times          []frame.Field // when it happened, if it is reported later
 	Components     []affectedField
 	Preview        *incidentPreview
 }
@@ -237,7 +237,8 @@ func (r *request) updateIncident() error {
 	return r.changeIncident(i, change, u, incidentForms{update: f})
 }
 
-// previewOfUpdate returns the preview of a change that adds an update, unless that has no message.
+// previewOfUpdate returns the preview of a change that adds an update, or of the change alone if the update has no
+// message.
 func (r *request) previewOfUpdate(
 	i store.ListedIncident, change statuspage.IncidentChange, u statuspage.IncidentUpdate,
 ) (*incidentPreview, error) {
@@ -255,8 +256,8 @@ func (r *request) previewOfUpdate(
 	return r.previewOf(statuspage.Page{Slug: i.PageSlug}, changed, u.Silent)
 }
 
-// changeIncident changes an incident as the form shows it, and adds an update, unless that has no message. If somebody
-// else was faster, it shows their change, and the form again.
+// changeIncident changes an incident and adds an update, unless the update has no message. If somebody else has changed
+// the incident since the form was shown, it shows that change, and the form again.
 func (r *request) changeIncident(
 	i store.ListedIncident, change statuspage.IncidentChange, u statuspage.IncidentUpdate, forms incidentForms,
 ) error {
@@ -284,7 +285,8 @@ func (r *request) changeIncident(
 	return r.Redirect(frame.Path + "/incidents/" + i.ID)
 }
 
-// isDone reports whether an incident is as a change with a message leaves it, because its form was sent twice.
+// isDone reports whether an incident already is as a change with a message would leave it, because the form was sent
+// twice.
 func isDone(i statuspage.Incident, change statuspage.IncidentChange, u statuspage.IncidentUpdate) bool {
 	after, n := i, len(i.Updates)
 	return u.Message != "" && n > 0 && i.Updates[n-1].Message == u.Message && change(&after) == nil &&
@@ -299,7 +301,7 @@ func (r *request) editIncident() error {
 		return err
 	}
 	impact := kernel.Impact(f.Value("impact"))
-	follows := i.ImpactDerived && impact == i.Impact // it goes on following the components
+	follows := i.ImpactDerived && impact == i.Impact // it continues to follow the components
 	return r.changeIncident(i, func(i *statuspage.Incident) error {
 		if i.Title = readTextInPlaceOf(f, i.Title, "title"); !follows {
 			i.SetImpact(impact)

@@ -20,7 +20,7 @@ import (
 // allZones is the zone in which times are written before a script shows them in the visitor's zone.
 var allZones = time.UTC
 
-// Actions of the buttons of a form that can show a preview.
+// The actions of buttons of a form that can show a preview.
 const (
 	actionPreview = "preview"
 	actionDraft   = "draft"
@@ -34,9 +34,9 @@ type newIncidentScreen struct {
 	Page                          statuspage.Page
 	Title, Message, State, Impact frame.Field
 	Components                    []affectedField
-	Preview                       *incidentPreview // nil: none was asked for
+	Preview                       *incidentPreview // nil: none was requested
 	Template                      frame.Field      // to choose a template; without options: there are none
-	Times                         []frame.Field    // when it began and ended, if that was earlier
+	Times                         []frame.Field    // when it began and ended, if it is recorded later
 }
 
 // incidentPreview is an incident as visitors will see it, and who will be notified.
@@ -46,7 +46,7 @@ type incidentPreview struct {
 	Audience string
 }
 
-// affectedField is the choice of the status that an incident gives to a component.
+// affectedField is the choice of the status that an incident gives a component.
 type affectedField struct {
 	Name, Label, Group string
 	Hidden             bool
@@ -71,7 +71,7 @@ func affectedFields(f *frame.Form, components []statuspage.Component) (fields []
 	return fields
 }
 
-// readAffected returns the components that were chosen, with their statuses.
+// readAffected returns the chosen components with their statuses.
 func readAffected(f *frame.Form, components []statuspage.Component) (affected []statuspage.AffectedComponent) {
 	for _, c := range components {
 		if status := f.Value("status." + c.ID); status != "" {
@@ -83,7 +83,8 @@ func readAffected(f *frame.Form, components []statuspage.Component) (affected []
 	return affected
 }
 
-// notifiesNobodyOfPast reports whether an update notifies nobody: by default that is so if what it describes is over.
+// notifiesNobodyOfPast reports whether an update notifies nobody. By default, an update about something that is over
+// notifies nobody.
 func notifiesNobodyOfPast(f *frame.Form, over bool) bool {
 	return f.NotifiesNobody() || over && f.Value("notify") != "true"
 }
@@ -98,13 +99,13 @@ func drawPastFields(f *frame.Form, p statuspage.Page, fields ...frame.Field) []f
 	return fields
 }
 
-// readText returns the input of a field of several lines.
+// readText returns the input of a multi-line field.
 func readText(f *frame.Form, name string) string {
 	return strings.TrimSpace(frame.UnixLines(f.Value(name)))
 }
 
-// readTextInPlaceOf returns the text that was typed into a field that shows a saved one: that, if nobody has changed
-// it.
+// readTextInPlaceOf returns the input of a field that shows the text saved. If the input was not changed, it returns
+// saved itself.
 func readTextInPlaceOf(f *frame.Form, saved, name string) string {
 	if frame.UnixLines(f.Value(name)) == frame.UnixLines(saved) {
 		return saved
@@ -232,7 +233,7 @@ func (r *request) createIncident() error {
 	return r.Redirect(frame.Path + "/incidents/" + i.ID)
 }
 
-// previewOf returns the preview of an incident of a page. silent: nobody is notified.
+// previewOf returns the preview of an incident of a page. silent means that nobody is notified.
 func (r *request) previewOf(page statuspage.Page, i statuspage.Incident, silent bool) (*incidentPreview, error) {
 	p := &incidentPreview{Incident: i, Audience: audienceText(nil)}
 	if !silent {
@@ -258,7 +259,7 @@ func (r *request) incidentAudience(slug string, i statuspage.Incident) (map[audi
 	return r.Store.Audience(r.Context(), r.Actor(), slug, i.ID, components)
 }
 
-// audienceText says how many subscribers will be notified.
+// audienceText returns a text about how many subscribers will be notified.
 func audienceText(counts map[audience.Channel]int) string {
 	var parts []string
 	for _, channel := range audience.Channels {
@@ -300,7 +301,7 @@ type pastForm struct {
 	Open, Notify bool
 }
 
-// newPastForm returns the part of a form for times, which is open if any is given.
+// newPastForm returns the part of a form for times. It is open if a time is given or has an error.
 func newPastForm(title, hint string, fields []frame.Field, notify bool) pastForm {
 	given := slices.ContainsFunc(fields, func(x frame.Field) bool { return x.Value != "" || len(x.Errors) > 0 })
 	return pastForm{Title: title, Hint: hint, Fields: fields, Open: given, Notify: notify}

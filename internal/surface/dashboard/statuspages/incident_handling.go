@@ -15,7 +15,7 @@ type mergeForm struct {
 	Into frame.Field
 }
 
-// takeOverIncident leaves an automatic incident to people, or gives it back to its monitor.
+// takeOverIncident marks an automatic incident as handled by people, or returns it to its monitor.
 func (r *request) takeOverIncident() error {
 	taken := r.PostForm.Get("taken") == "true"
 	f := frame.NewForm(url.Values{})
@@ -33,7 +33,7 @@ func (r *request) takeOverIncident() error {
 	return r.Redirect(frame.Path + "/incidents/" + r.PathValue("incident"))
 }
 
-// mergeIncident merges an incident into another one, whose screen it then shows.
+// mergeIncident merges an incident into another one, and then shows the other one.
 func (r *request) mergeIncident() error {
 	f := frame.NewForm(r.PostForm)
 	i, err := r.Store.IncidentWithPage(r.Context(), r.Actor(), r.PathValue("incident"))
@@ -75,7 +75,7 @@ func (r *request) newMergeForm(i store.ListedIncident, f *frame.Form) (mergeForm
 	return m, err
 }
 
-// mergedInto returns the incident into which another one was merged; an empty one: none.
+// mergedInto returns the incident into which an incident was merged; the zero value: none.
 func (r *request) mergedInto(i statuspage.Incident) (target statuspage.Incident, err error) {
 	if i.MergedInto != "" {
 		target, err = r.Store.Incident(r.Context(), r.Actor(), i.MergedInto)

@@ -56,8 +56,8 @@ var templateScreens = checkedScreens(objectScreens[statuspage.IncidentTemplate]{
 	},
 })
 
-// beginFromTemplate fills the form of a new incident from a template. {{component}} stays until the components are
-// chosen.
+// beginFromTemplate fills the form of a new incident from a template. The variable {{component}} remains until
+// components are chosen.
 func (r *request) beginFromTemplate(f *frame.Form, page statuspage.Page, ref string) error {
 	t, err := r.Store.IncidentTemplates().Get(r.Context(), r.Actor(), "", ref)
 	if err != nil {
@@ -76,7 +76,7 @@ func (r *request) beginFromTemplate(f *frame.Form, page statuspage.Page, ref str
 	return nil
 }
 
-// fillFromTemplate replaces the variables that a template left in a new incident and its first update.
+// fillFromTemplate replaces the variables of a template that remain in a new incident and its first update.
 func (r *request) fillFromTemplate(i *statuspage.Incident, first *statuspage.IncidentUpdate, page statuspage.Page) {
 	values := statuspage.TemplateValues{Page: page.Name, At: r.Now().In(page.Location())}
 	for _, a := range i.Affected {

@@ -20,7 +20,7 @@ type incidentsScreen struct {
 	CanEdit      bool
 }
 
-// Excerpt returns the beginning of the newest update as one line.
+// Excerpt returns the beginning of the newest update on one line.
 func (incidentsScreen) Excerpt(i store.ListedIncident) string {
 	if len(i.Updates) == 0 {
 		return ""
@@ -60,8 +60,8 @@ func (r *request) showIncidents() error {
 	return r.Show(http.StatusOK, "incidents", "Incidents", s)
 }
 
-// choosePage returns the page that a new object is for: the one that the query names, or the only one of the workspace.
-// If there is a choice, or no page, it answers and returns a page without a slug.
+// choosePage returns the page of a new object: the page that the query names, or the only page of the workspace. If
+// there are several pages, or none, it answers the request and returns a page without a slug.
 func (r *request) choosePage(title, path string) (statuspage.Page, error) {
 	if slug := r.URL.Query().Get("page"); slug != "" {
 		return r.Store.Page(r.Context(), r.Actor(), slug)

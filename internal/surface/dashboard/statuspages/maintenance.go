@@ -24,7 +24,7 @@ type maintenanceScreen struct {
 	Entries  []timelineEntry // newest first
 	Log      frame.ObjectLog
 	CanEdit  bool
-	Conflict bool // somebody else was faster
+	Conflict bool // somebody else has changed the maintenance meanwhile
 	Audience string
 	Update   maintenanceUpdateForm
 	Plan     planForm
@@ -38,7 +38,7 @@ type maintenanceUpdateForm struct {
 	*frame.Form
 	Seen           string
 	State, Message frame.Field
-	Preview        *maintenancePreview // nil: none was asked for
+	Preview        *maintenancePreview // nil: none was requested
 }
 
 // maintenanceForms are the two forms of the screen of a maintenance, with the input of one of them.
@@ -122,13 +122,13 @@ func (r *request) fillMaintenanceForms(s *maintenanceScreen, forms maintenanceFo
 	return err
 }
 
-// toState is the change that brings a maintenance to a state.
+// toState returns the change that sets the state of a maintenance.
 func toState(state statuspage.MaintenanceState) fields.Change[statuspage.Maintenance] {
 	return func(m *statuspage.Maintenance) error { m.State = state; return nil }
 }
 
-// updateMaintenance posts an update, with a change of the state, or shows a preview of it. A change of the state needs
-// no message.
+// updateMaintenance posts an update and may change the state, or shows a preview. A change of the state needs no
+// message.
 func (r *request) updateMaintenance() error {
 	f := frame.NewForm(r.PostForm)
 	m, err := r.Store.MaintenanceWithPage(r.Context(), r.Actor(), r.PathValue("maintenance"))
@@ -166,8 +166,8 @@ func (r *request) updateMaintenance() error {
 	return r.afterMaintenanceChange(m, err, maintenanceForms{update: f})
 }
 
-// afterMaintenanceChange leads back to a maintenance after a change, or shows the form again if it was refused. If
-// somebody else was faster, it shows their change.
+// afterMaintenanceChange redirects to a maintenance after a change, or shows the form again if it was refused. If
+// somebody else has changed the maintenance since the form was shown, it shows that change.
 func (r *request) afterMaintenanceChange(m store.ListedMaintenance, err error, forms maintenanceForms) error {
 	f := forms.update
 	if f == nil {
@@ -189,7 +189,7 @@ func (r *request) afterMaintenanceChange(m store.ListedMaintenance, err error, f
 	return r.Redirect(frame.Path + "/maintenances/" + m.ID)
 }
 
-// editMaintenance changes what is planned. Times that are as the form showed them are kept to the second.
+// editMaintenance changes the plan of a maintenance. Unchanged times keep their seconds, which the form does not show.
 func (r *request) editMaintenance() error {
 	f := frame.NewForm(r.PostForm)
 	m, err := r.Store.MaintenanceWithPage(r.Context(), r.Actor(), r.PathValue("maintenance"))

@@ -17,7 +17,7 @@ import (
 // reminders are the times before a maintenance at which subscribers can be reminded.
 var reminders = []time.Duration{0, time.Hour, 2 * time.Hour, 24 * time.Hour, 48 * time.Hour, 7 * 24 * time.Hour}
 
-// planForm is the form of what is planned: of a new maintenance, or of one that has not ended.
+// planForm is the form of the plan of a maintenance: of a new one, or of one that has not ended.
 type planForm struct {
 	*frame.Form
 	Page                         statuspage.Page
@@ -71,7 +71,7 @@ func (r *request) newPlanForm(f *frame.Form, page statuspage.Page) (planForm, er
 	return p, nil
 }
 
-// reminderOptions returns the times of reminders to choose from, among them the chosen one.
+// reminderOptions returns the times of reminders to choose from, including the chosen one.
 func reminderOptions(chosen time.Duration) (options []frame.Option) {
 	all := reminders
 	if chosen > 0 && !slices.Contains(reminders, chosen) {
@@ -166,7 +166,7 @@ func (p *maintenancePreview) setEntry(message string, state statuspage.Maintenan
 
 func seconds(d time.Duration) string { return strconv.Itoa(int(d / time.Second)) }
 
-// parseSeconds returns a duration in whole seconds. Text that is no number gives 0, which no interval may be.
+// parseSeconds parses a duration in whole seconds. It returns 0 for invalid text.
 func parseSeconds(text string) time.Duration {
 	n, err := strconv.Atoi(text)
 	if err != nil || n < 0 || n > int(monitor.MaxInterval/time.Second) {

@@ -18,7 +18,7 @@ type maintenancesScreen struct {
 	CanEdit    bool
 }
 
-// showMaintenances lists maintenances, those to come first.
+// showMaintenances lists maintenances. Those that have not ended are first.
 func (r *request) showMaintenances() error {
 	query := r.URL.Query()
 	pages, err := r.Pages()

@@ -76,7 +76,7 @@ func describe(e kernel.AuditEntry) string {
 	return "changed " + strings.ReplaceAll(strings.Join(slices.Sorted(maps.Keys(after)), ", "), "_", " ")
 }
 
-// describePostmortem says what an audit entry records of a post-mortem.
+// describePostmortem describes an audit entry of a post-mortem.
 func describePostmortem(e kernel.AuditEntry) string {
 	var before, after struct{ Published bool }
 	_ = json.Unmarshal(e.Before, &before) // they have only what changed

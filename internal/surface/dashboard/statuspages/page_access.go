@@ -21,10 +21,10 @@ import (
 type pageAccessScreen struct {
 	*frame.Form
 	frame.PageHead
-	Tag      string // of the page that the forms edit
+	Tag      string // entity tag of the page that the forms edit
 	Who      []frame.Field
 	Password frame.Field
-	Link     string // that has just been made; "": none
+	Link     string // the secret link, if it has just been created; "": none
 	Conflict bool
 }
 
@@ -106,7 +106,7 @@ func (r *request) changePageAccess() error {
 	return r.Redirect(frame.PagePath(h.Page) + "/access?saved")
 }
 
-// readAccessChange returns the change that one of the forms of the screen asks for: the button says which.
+// readAccessChange returns the change of one of the forms of the screen. The button determines the form.
 func (r *request) readAccessChange(f *frame.Form) (statuspage.PageAccessChange, error) {
 	switch f.Value("change") {
 	case "who":
@@ -137,7 +137,7 @@ func (r *request) readAccessChange(f *frame.Form) (statuspage.PageAccessChange, 
 	return nil, kernel.ErrNotFound
 }
 
-// changeOfAccess returns a change for which nothing has to be read.
+// changeOfAccess returns a change that cannot fail as a PageAccessChange.
 func changeOfAccess(change func(*statuspage.PageAccess, time.Time)) statuspage.PageAccessChange {
 	return func(a *statuspage.PageAccess, now time.Time) error {
 		change(a, now)
@@ -145,7 +145,7 @@ func changeOfAccess(change func(*statuspage.PageAccess, time.Time)) statuspage.P
 	}
 }
 
-// visitPage redirects a signed-in member to a private page.
+// visitPage redirects a signed-in member to a page, which may be private.
 func (r *request) visitPage() error {
 	slug := r.PathValue("page")
 	if !kernel.ValidSlug(slug) {

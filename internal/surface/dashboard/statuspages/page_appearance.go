@@ -14,10 +14,10 @@ import (
 	"github.com/allswell/allswell/internal/surface/web"
 )
 
-// accentColours are the colours in which a page shows its accent, adapted if it would be hard to read.
+// accentColours are the colours in which a page shows its accent. They are adapted if the accent is hard to read.
 type accentColours struct {
 	Accent, Light, Dark string // "#rrggbb"
-	Adapted             bool   // a scheme shows another accent than the one that was chosen
+	Adapted             bool   // a scheme shows another colour than the chosen accent
 }
 
 func newAccentColours(accent string) accentColours {
@@ -40,8 +40,8 @@ func newPreviews(p statuspage.Page) (all []preview) {
 	return all
 }
 
-// imagePath returns the path of an image of a page for its operators, or "" if there is none. name changes with its
-// contents.
+// imagePath returns the path of an image of a page in the dashboard; "": there is no image. name changes with the
+// contents of the image.
 func imagePath(p statuspage.Page, kind statuspage.ImageKind, name string) string {
 	if name == "" {
 		return ""
@@ -54,7 +54,7 @@ type imageUpload struct {
 	Kind        statuspage.ImageKind
 	Label, Hint string
 	Path        string // of the form
-	URL         string // of the present image; "": none
+	URL         string // of the current image; "": none
 	Errors      []string
 }
 
@@ -81,7 +81,7 @@ func (s *pageSettingsScreen) drawImages() {
 	}
 }
 
-// showPageImage answers with an image of a page, for which visitors of private pages need a token.
+// showPageImage answers with an image of a page. The public URL of the image may require access to a private page.
 func (r *request) showPageImage() error {
 	h, err := r.PageHead()
 	if err != nil {

@@ -22,7 +22,7 @@ type componentsScreen struct {
 	Order        string // statuspage.OrderTag of the groups and components
 	Blocks       []componentBlock
 	Pager        frame.Pager
-	P            string // of the pager: the part of the list that is shown
+	P            string // parameter of the pager for the current part of the list
 	NewComponent newObject
 	NewGroup     newObject
 }
@@ -84,7 +84,7 @@ func (r *request) newComponentsScreen(component, group *frame.Form) (s component
 }
 
 // arrange sets the blocks, and the pager if there are more components than a screen shows. Groups without components
-// are on the last screen. A page with groups has a block without a group, to put components into.
+// are on the last screen. A page with groups also has a block for components without a group.
 func (s *componentsScreen) arrange(groups []statuspage.Group, components []statuspage.Component, query url.Values) {
 	at := func(groupID string) int {
 		return slices.IndexFunc(groups, func(g statuspage.Group) bool { return g.ID == groupID })
@@ -138,7 +138,7 @@ func groupField(groups []statuspage.Group) frame.Field {
 	}
 }
 
-// showComponentsAgain answers a form that cannot be accepted.
+// showComponentsAgain shows the list with a refused form.
 func (r *request) showComponentsAgain(component, group *frame.Form) error {
 	s, err := r.newComponentsScreen(component, group)
 	if err != nil {
@@ -177,14 +177,14 @@ func (r *request) createGroup() error {
 	return r.redirectToComponents(nil)
 }
 
-// onThisPage returns a function that returns the address of a component or of a group by its id.
+// onThisPage returns a function that returns the path of a component or a group by its id.
 func (r *request) onThisPage(kind string) func(id string) string {
 	return func(id string) string {
 		return frame.Path + "/pages/" + url.PathEscape(r.PathValue("page")) + "/" + kind + "/" + id
 	}
 }
 
-// redirectToComponents leads back to the part of the list where the form was.
+// redirectToComponents redirects to the part of the list that had the form.
 func (r *request) redirectToComponents(query url.Values) error {
 	if query == nil {
 		query = url.Values{}

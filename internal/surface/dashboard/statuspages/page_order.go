@@ -16,8 +16,8 @@ const orderHeader = "Allswell-Order"
 // errOrderChanged means that someone else has changed the order since it was shown.
 var errOrderChanged = errors.New("the order has changed")
 
-// placeComponent puts a component where it was dragged to: into a group, before or after a component. It is the
-// script's request.
+// placeComponent moves a component to where it was dragged: into a group, before or after another component. The script
+// sends the request.
 func (r *request) placeComponent() error {
 	return r.place(r.PathValue("component"), r.Store.PlaceComponent)
 }

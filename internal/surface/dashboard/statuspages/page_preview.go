@@ -13,8 +13,8 @@ import (
 	"github.com/allswell/allswell/internal/surface/web"
 )
 
-// showPreview answers with the public page as it looks with the settings of the form, in the scheme of the query.
-// Settings that are not valid, as while somebody types, are those that are saved.
+// showPreview answers with the public page, with the settings of the form and the scheme of the query. Invalid
+// settings, such as half-typed ones, are replaced by the saved ones.
 func (r *request) showPreview() error {
 	if _, err := r.PageHead(); err != nil {
 		return err
@@ -61,7 +61,7 @@ func (r *request) showPreview() error {
 	return nil
 }
 
-// applyValid applies the valid values of a form to a page, of the fields that change how it looks.
+// applyValid applies the valid values of a form to a page, for the fields that change its appearance.
 func applyValid(p *statuspage.Page, values url.Values) {
 	for _, name := range []string{
 		"name", "description", "accent", "footer_links", "custom_css", "language", "languages", "time_zone",

@@ -23,7 +23,7 @@ import (
 type pageSettingsScreen struct {
 	*frame.Form
 	frame.PageHead
-	Tag string // of the page that the form edits
+	Tag string // entity tag of the page that the form edits
 
 	General, Visitors []frame.Field
 	Footer            [][2]frame.Field
@@ -32,13 +32,13 @@ type pageSettingsScreen struct {
 	Languages         []frame.Option // that visitors are offered
 	LanguageErrors    []string
 	Record            *statuspage.DomainRecord // nil: the domain needs no proof
-	LookupLabel       string                   // of where the domain points to
+	LookupLabel       string                   // result of the lookup of the domain, for people
 	AccentColours     accentColours
 	Previews          []preview
 	Images            []imageUpload
 	Conflict          bool
 
-	Delete frame.Field // the slug, to confirm
+	Delete frame.Field // the slug, which confirms the deletion
 	Size   store.PageSize
 }
 
@@ -112,7 +112,7 @@ var lookupLabels = map[statuspage.DomainLookupResult]string{
 	statuspage.LookupFailed:  "DNS error", statuspage.LookupUnknownHost: "cannot compare",
 }
 
-// languageOptions returns the languages of pages, and the chosen one if it is another, such as de-AT.
+// languageOptions returns the languages of pages, and the chosen language if it is not among them, such as de-AT.
 func languageOptions(chosen string) []frame.Option {
 	options := []frame.Option{{Label: "not set"}}
 	for _, l := range i18n.All() {
@@ -144,7 +144,8 @@ func chosenLanguages(values url.Values) []string {
 	return slices.DeleteFunc(i18n.Tags(), func(tag string) bool { return values.Get(languageField(tag)) == "" })
 }
 
-// readLanguages returns the languages that were chosen; none if all of them were, so that later ones are offered, too.
+// readLanguages returns the chosen languages. It returns nil if all were chosen, so that languages of later versions
+// are offered, too.
 func readLanguages(values url.Values) []string {
 	chosen := chosenLanguages(values)
 	if len(chosen) == len(i18n.All()) {
@@ -153,7 +154,7 @@ func readLanguages(values url.Values) []string {
 	return chosen
 }
 
-// drawFooter draws the footer links, and room for two more.
+// drawFooter draws the footer links, and two empty rows.
 func (s *pageSettingsScreen) drawFooter() {
 	n := 0
 	for s.Values.Has(footerField(n, "url")) {
@@ -170,8 +171,8 @@ func (s *pageSettingsScreen) drawFooter() {
 	}
 }
 
-// readFooter returns the footer links that were typed. It closes the gaps that empty rows leave in the values, so that
-// errors stand beside their rows.
+// readFooter returns the typed footer links. It removes empty rows from the values, so that errors appear beside their
+// rows.
 func readFooter(values url.Values) []statuspage.FooterLink {
 	links := []statuspage.FooterLink{}
 	for i := range statuspage.MaxFooterLinks {
@@ -190,8 +191,8 @@ func readFooter(values url.Values) []statuspage.FooterLink {
 	return links
 }
 
-// readPage returns the change of the page that a form asks for. Fields that it does not have stay as they are. If some
-// fields are named, only they are read.
+// readPage returns the change of the page that a form describes. Fields that the form does not have stay unchanged. If
+// only is given, only these fields are read.
 func readPage(before statuspage.Page, values url.Values, only ...string) fields.Change[statuspage.Page] {
 	described, reads := resource.Page, func(name string) bool { return len(only) == 0 || slices.Contains(only, name) }
 	if len(only) > 0 {
@@ -256,7 +257,7 @@ func (r *request) verifyPageDomain() error {
 	return r.Redirect(frame.PagePath(h.Page) + "#domain")
 }
 
-// deletePage deletes a page, if its slug was typed.
+// deletePage deletes a page if its slug was typed.
 func (r *request) deletePage() error {
 	h, err := r.PageHead()
 	if err != nil {

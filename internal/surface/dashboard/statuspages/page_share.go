@@ -18,10 +18,10 @@ type shareScreen struct {
 	Snippets []shareSnippet
 }
 
-// shareSnippet is a line to copy into a site.
+// shareSnippet is code to copy into another site.
 type shareSnippet struct{ Name, Note, Code string }
 
-// showShare shows what other sites can embed of a page.
+// showShare shows how other sites can embed the status of a page.
 func (r *request) showShare() error {
 	h, err := r.PageHead()
 	if err != nil {
@@ -35,7 +35,7 @@ func (r *request) showShare() error {
 	return r.Show(http.StatusOK, "page_share", h.Page.Name+": share", s)
 }
 
-// shareSnippets returns the lines for a page at an address.
+// shareSnippets returns the code for a page at a URL.
 func shareSnippets(p statuspage.Page, address string) []shareSnippet {
 	at, name := html.EscapeString(address), html.EscapeString(p.Name)
 	return []shareSnippet{

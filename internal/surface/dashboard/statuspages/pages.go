@@ -81,7 +81,7 @@ func newPageFields(base string) []frame.Field {
 	return []frame.Field{name, slug}
 }
 
-// readNewPage returns the change of an empty page that a form for a new page asks for.
+// readNewPage returns the change that turns an empty page into the page that a form describes.
 func readNewPage(values url.Values) fields.Change[statuspage.Page] {
 	read := resource.Page.ReadForm(statuspage.Page{}, values, time.UTC, time.Time{})
 	return func(p *statuspage.Page) error {

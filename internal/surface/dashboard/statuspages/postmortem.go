@@ -29,8 +29,8 @@ type postmortemScreen struct {
 	Path, Tag string
 	Saved     *statuspage.Postmortem // nil: there is none yet
 	Body      frame.Field
-	Preview   template.HTML // "": none was asked for
-	Audience  string        // of the publication
+	Preview   template.HTML // "": none was requested
+	Audience  string        // who is notified of the publication
 	Conflict  bool
 }
 

@@ -20,13 +20,14 @@ type objectScreens[T any] struct {
 	*fields.Resource[T]
 	objects  func(*store.Store) store.Collection[T]
 	list     func(statuspage.Page) string // the path of the list of the objects of a page, or of the workspace
-	trail    string                       // the name of the list of the workspace
+	trail    string                       // name of the workspace's list
 	lines    [][]string                   // the fields of the form, by line
-	deletion string                       // what happens if one is deleted
+	deletion string                       // describes the effect of a deletion
 
-	// options returns what references can refer to, by the names of their fields; nil: there are none.
+	// options returns the objects to which references can refer, by the name of the field; nil: there are none.
 	options func(*request) (map[string][]frame.Option, error)
-	// protects reports whether a member who may change objects may not change this one; nil: there is none like that.
+	// protects reports whether a member who may change objects must not change this one; nil: there are no such
+	// objects.
 	protects func(*request, T) bool
 }
 
@@ -38,9 +39,9 @@ func checkedScreens[T any](o objectScreens[T]) objectScreens[T] {
 	return o
 }
 
-// objectPlace is what objects are in.
+// objectPlace is the page or the workspace that contains objects.
 type objectPlace struct {
-	frame.PageHead // zero: they are in the workspace
+	frame.PageHead // zero: the objects belong to the workspace
 	List           string
 	zone           *time.Location // of their times
 	options        map[string][]frame.Option
@@ -50,7 +51,7 @@ type objectPlace struct {
 type objectForm struct {
 	*frame.Form
 	Path  string
-	Tag   string // of the object that the form edits; "": a new one
+	Tag   string // entity tag of the object that the form edits; "": a new one
 	Lines [][]frame.Field
 }
 
@@ -62,7 +63,7 @@ type objectScreen struct {
 	New, Conflict                        bool
 }
 
-// place loads what surrounds the objects: their page, if they are on one, and the options of their fields.
+// place loads the page of the objects, if they belong to one, and the options of their fields.
 func (o objectScreens[T]) place(r *request) (p objectPlace, err error) {
 	p.zone = time.UTC
 	if o.OnPage {
@@ -109,7 +110,7 @@ func (o objectScreens[T]) newForm(p objectPlace) objectForm {
 	return o.form(frame.NewForm(url.Values{}), p, p.List)
 }
 
-// create creates an object. If the input is invalid, it returns the form with the messages, and no error.
+// create creates an object. If the input is invalid, it returns the form with its errors, and no error.
 func (o objectScreens[T]) create(r *request, p objectPlace) (refused *frame.Form, err error) {
 	var begin T
 	f := frame.NewForm(r.PostForm)

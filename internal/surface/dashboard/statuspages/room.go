@@ -1,5 +1,5 @@
-// Package statuspages is the room of the dashboard for what visitors see: pages with their components, incidents and
-// maintenances.
+// Package statuspages is the room of the dashboard for the contents of status pages: components, incidents,
+// maintenances and announcements, and the settings of pages.
 package statuspages
 
 import (

@@ -13,7 +13,7 @@ import (
 	"github.com/allswell/allswell/internal/surface/dashboard/frame"
 )
 
-// showSetupPage shows the second step, or leads to the overview if there is a page already.
+// showSetupPage shows the second step, or redirects to the overview if there already is a page.
 func (r *request) showSetupPage() error {
 	_, pages, err := r.Store.Pages(r.Context(), r.Actor(), store.Filter{}, store.Pagination{Page: 1, PerPage: 1})
 	if err != nil {

@@ -37,9 +37,9 @@ type deliveriesScreen struct {
 	Page, State    frame.Field
 	Rows           []deliveryRow
 	Pager          frame.Pager
-	CanRetry, Seen bool   // Seen: the recipients may be seen
-	Back           string // the list as it is shown
-	Recipient      string // the only one whose deliveries are listed, if it may be seen; "": unknown
+	CanRetry, Seen bool   // Seen: the visitor may see the recipients
+	Back           string // URL of the current list
+	Recipient      string // target of the subscriber whose deliveries are listed; "": all, or the visitor must not see it
 }
 
 // deliveryRow is a delivery as the list shows it.
@@ -49,7 +49,7 @@ type deliveryRow struct {
 	About       string
 	AboutPath   string // of the incident; "": none
 	Note        string
-	Next        time.Time // when it is sent; zero: not
+	Next        time.Time // when it will be sent; zero: it will not
 	CanRetry    bool
 }
 
@@ -112,7 +112,7 @@ func (r *request) listDeliveries(status int, f *frame.Form) error {
 	return r.Show(status, "deliveries", "Deliveries", s)
 }
 
-// retryDelivery sends a delivery again, and leads back to the list.
+// retryDelivery makes a delivery due now, and redirects to the list.
 func (r *request) retryDelivery() error {
 	back := frame.LocalPath(r.PostForm.Get("back"))
 	_, err := r.Store.RetryDelivery(r.Context(), r.Actor(), r.PathValue("delivery"))
@@ -129,7 +129,7 @@ func (r *request) retryDelivery() error {
 	return r.Redirect(back)
 }
 
-// deliveryLooks are the words and the tones of the states.
+// deliveryLooks are the labels and the tones of the states.
 var deliveryLooks = map[audience.DeliveryState]struct{ label, tone string }{
 	audience.DeliveryPending:    {"Waiting", "degraded"},
 	audience.DeliverySending:    {"Being sent", "maintenance"},
@@ -140,7 +140,7 @@ var deliveryLooks = map[audience.DeliveryState]struct{ label, tone string }{
 	audience.DeliveryDead:       {"Rejected", "major"},
 }
 
-// eventWords are the events that subscribers are notified of, with their words.
+// eventWords are labels for the events that subscribers are notified about.
 var eventWords = map[statuspage.EventKind]string{
 	statuspage.EventIncidentCreated:        "A new incident",
 	statuspage.EventIncidentUpdated:        "An update of an incident",
@@ -199,7 +199,7 @@ func (r *request) newDeliveryRow(slug string, e audience.DeliveryLogEntry) deliv
 
 var mailAddress = regexp.MustCompile(`[^\s<>()"',;:]+@[^\s<>()"',;:]+`)
 
-// withoutAddresses returns a reply of a receiver without the addresses that it repeats.
+// withoutAddresses returns a receiver's reply with all addresses in it replaced by an ellipsis.
 func withoutAddresses(text, target string) string {
 	if target != "" {
 		text = strings.ReplaceAll(text, target, "…")

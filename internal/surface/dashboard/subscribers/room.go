@@ -1,4 +1,4 @@
-// Package subscribers is the room of the dashboard for who subscribes to a page, and what is delivered to them.
+// Package subscribers is the room of the dashboard for the subscribers of a page and the deliveries to them.
 package subscribers
 
 import (
@@ -11,7 +11,8 @@ import (
 
 // Screens has what the screens of the room share.
 type Screens struct {
-	// CheckTarget returns a *kernel.ValidationError if no message is sent to a valid target. Nil: all are accepted.
+	// CheckTarget returns a *kernel.ValidationError if messages must not be sent to a valid target. Nil: all are
+	// accepted.
 	CheckTarget func(ctx context.Context, channel audience.Channel, target string) error
 }
 

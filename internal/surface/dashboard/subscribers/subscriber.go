@@ -18,16 +18,16 @@ type subscriberScreen struct {
 	frame.PageHead
 	Subscriber audience.Subscriber
 	About      frame.Field
-	Warnings   *frame.Field // nil: it cannot ask for them
+	Warnings   *frame.Field // nil: the subscriber cannot get warnings
 	Path, Tag  string
 	Conflict   bool
-	Lost       bool   // all components that were chosen are gone
-	Back       string // the query of the list as it was shown
-	List       string // its address
+	Lost       bool   // all chosen components were deleted
+	Back       string // query of the list that was shown
+	List       string // URL of that list
 }
 
-// wholePage is the choice of the whole page for a subscriber whose components are gone: that none is chosen says that
-// it stays so.
+// wholePage is the choice of the whole page, for a subscriber whose components were all deleted. If neither it nor a
+// component is chosen, the subscriber stays unchanged.
 var wholePage = frame.Option{Value: "", Label: "The whole page"}
 
 // warningsField chooses whether a subscriber is notified of warnings.
@@ -37,7 +37,7 @@ var warningsField = frame.Field{
 	},
 }
 
-// showSubscriber shows the form that says what a subscriber is notified of.
+// showSubscriber shows the form for what a subscriber is notified about.
 func (r *request) showSubscriber() error {
 	sub, err := r.Store.Subscriber(r.Context(), r.Actor(), r.PathValue("page"), r.PathValue("subscriber"))
 	if err != nil {
@@ -85,7 +85,7 @@ func (r *request) answerSubscriber(status int, f *frame.Form, sub audience.Subsc
 	return r.Show(status, "subscriber", sub.Target, s)
 }
 
-// editSubscriber saves what a subscriber is notified of, unless the subscriber or somebody else has changed it since
+// editSubscriber saves what a subscriber is notified about, unless the subscriber or somebody else has changed it since
 // the form was shown.
 func (r *request) editSubscriber() error {
 	f := frame.NewForm(r.PostForm)

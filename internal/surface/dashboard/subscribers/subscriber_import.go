@@ -14,8 +14,8 @@ import (
 // maxRefusedShown is the number of refused lines that the screen of an import shows.
 const maxRefusedShown = 200
 
-// subscriberImportScreen is the data of the template subscriber_import: the form, what an import would do, or what it
-// did.
+// subscriberImportScreen is the data of the template subscriber_import, which shows the form, the report of a dry run,
+// or the report of an import.
 type subscriberImportScreen struct {
 	*frame.Form
 	frame.PageHead
@@ -28,7 +28,7 @@ type subscriberImportScreen struct {
 	Added     int
 	Refused   []audience.ImportLine // at most maxRefusedShown
 	Unshown   int                   // refused lines that are not shown
-	List      string                // what was sent, for the next form
+	List      string                // the list that was sent, for the next form
 	Consented string
 }
 
@@ -43,7 +43,7 @@ func (r *request) showSubscriberImport() error {
 	})
 }
 
-// importSubscribers shows what an import would do or, once that is accepted, imports.
+// importSubscribers shows the report of a dry run or, once the visitor accepts it, imports the subscribers.
 func (r *request) importSubscribers() error {
 	h, err := r.PageHead()
 	if err != nil {
@@ -107,8 +107,8 @@ func (r *request) showImport(status int, s *subscriberImportScreen) error {
 	return r.Show(status, "subscriber_import", s.Page.Name+": import subscribers", s)
 }
 
-// uploadedText returns the text of a file that was sent with a form, or "" if there is none. A longer one is cut off
-// after limit+1 bytes.
+// uploadedText returns the text of an uploaded file; "": there is none. A text longer than limit is cut off after
+// limit+1 bytes.
 func (r *request) uploadedText(name string, limit int64) (string, error) {
 	file, _, err := r.FormFile(name)
 	if errors.Is(err, http.ErrMissingFile) || errors.Is(err, http.ErrNotMultipart) {

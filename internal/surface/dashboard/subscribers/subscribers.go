@@ -27,7 +27,7 @@ type subscribersScreen struct {
 	Added   audience.Subscriber // a webhook that has just been added, with its secret; the zero value: none
 	Problem string              // why a change of a row was refused
 	Path    string
-	Back    string // the list as it is shown
+	Back    string // query of the current list
 }
 
 // subscriberRow is a subscriber as the list shows it.
@@ -35,10 +35,10 @@ type subscriberRow struct {
 	audience.Subscriber
 	Label, Tone string // of the state
 	Path        string
-	Deliveries  string // address of its deliveries
+	Deliveries  string // URL of its deliveries
 }
 
-// subscriberLooks are the words and the tones of the states.
+// subscriberLooks are the labels and the tones of the states.
 var subscriberLooks = map[audience.SubscriberState]struct{ label, tone string }{
 	audience.SubscriberActive:      {"active", "ok"},
 	audience.SubscriberUnconfirmed: {"waiting for confirmation", "none"},
@@ -60,7 +60,7 @@ func newSubscriberForm() *frame.Form {
 	})
 }
 
-// listSubscribers shows the list that the query asks for. s has the form and the head.
+// listSubscribers shows the list that the query selects. s has the form and the head.
 func (r *request) listSubscribers(status int, s *subscribersScreen, query url.Values) error {
 	filter := store.SubscriberFilter{
 		Contains: strings.TrimSpace(query.Get("search")), Channel: audience.Channel(query.Get("in")),
@@ -97,7 +97,7 @@ func (r *request) listSubscribers(status int, s *subscribersScreen, query url.Va
 	return r.Show(status, "subscribers", s.Page.Name+": subscribers", s)
 }
 
-// componentsField draws the choice of the components of a page that somebody is notified about, after other options.
+// componentsField draws the choice of components that a subscriber is notified about, after the options in others.
 func (r *request) componentsField(f *frame.Form, slug string, others ...frame.Option) (frame.Field, error) {
 	components, _, err := r.Store.Components().List(r.Context(), r.Actor(), slug, store.Filter{}, frame.ListAll)
 	about := frame.Field{
@@ -117,7 +117,7 @@ func (r *request) componentsField(f *frame.Form, slug string, others ...frame.Op
 	return f.DrawBoxes(about), err
 }
 
-// deliveriesOf returns the address of the deliveries to one subscriber.
+// deliveriesOf returns the URL of the deliveries to one subscriber.
 func deliveriesOf(slug, subscriberID string) string {
 	return frame.Path + "/deliveries?" + url.Values{"page": {slug}, "subscriber": {subscriberID}}.Encode()
 }
@@ -166,7 +166,8 @@ func (s *subscribersScreen) Search() string {
 	return query.Get("search")
 }
 
-// addSubscriber adds a subscriber to a page. The answer shows the secret of a webhook, so that no address ever has it.
+// addSubscriber adds a subscriber to a page. The response itself shows the secret of a webhook, so that no URL ever
+// contains it.
 func (r *request) addSubscriber() error {
 	h, err := r.PageHead()
 	if err != nil {
@@ -207,14 +208,14 @@ func (r *request) removeSubscriber() error {
 		r.PathValue("subscriber"), kernel.Precondition{}), "")
 }
 
-// testSubscriber sends a test message, and redirects to the deliveries, which show its result.
+// testSubscriber queues a test message, and redirects to the deliveries, which show its result.
 func (r *request) testSubscriber() error {
 	_, err := r.Store.SendTestMessage(r.Context(), r.Actor(), r.PathValue("page"), r.PathValue("subscriber"))
 	return r.answerSubscribers(err, deliveriesOf(r.PathValue("page"), r.PathValue("subscriber")))
 }
 
-// answerSubscribers redirects after a change, back to the list if path is "", or shows above the list why the change
-// was refused.
+// answerSubscribers redirects to path after a change, or to the list if path is "". If the change was refused, it shows
+// the reason above the list.
 func (r *request) answerSubscribers(err error, path string) error {
 	back, parseErr := url.ParseQuery(r.PostForm.Get("back"))
 	if parseErr != nil {

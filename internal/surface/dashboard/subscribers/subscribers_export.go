@@ -10,7 +10,7 @@ import (
 	"github.com/allswell/allswell/internal/surface/dashboard/frame"
 )
 
-// exportSubscribers answers with all subscribers of a page as CSV, as `allswell subscriber export` prints them.
+// exportSubscribers answers with all subscribers of a page as CSV, in the format of `allswell subscriber export`.
 func (r *request) exportSubscribers() error {
 	slug := r.PathValue("page")
 	return frame.SendCSV(r.Request, frame.CSVExport[audience.Subscriber]{

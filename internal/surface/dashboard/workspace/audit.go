@@ -18,7 +18,7 @@ type auditScreen struct {
 	Fields               []frame.Field
 	Chosen               []chosenFilter // filters that links have set
 	Entries              []auditRow
-	Newest, Older, Query string // addresses, "": none; the filters as a query
+	Newest, Older, Query string // URLs, "": none; the filters as a query
 }
 
 // chosenFilter is a filter by an object or an actor.
@@ -29,7 +29,7 @@ type auditRow struct {
 	kernel.AuditEntry
 	Who, Did, Kind        string
 	Changes               []auditChange
-	OnlyObject, OnlyActor string // addresses of the list with a filter
+	OnlyObject, OnlyActor string // URLs of the list with a filter
 }
 
 // auditChange is a field before and after.
@@ -117,7 +117,7 @@ func (r *request) showAudit() error {
 	return r.Show(status, "audit", "Audit log", s)
 }
 
-// choices returns the options of a select that chooses none or one of some values.
+// choices returns the options of a select for one of some values, or for none.
 func choices[T ~string](none string, values []T) []frame.Option {
 	options := []frame.Option{{Label: none}}
 	for _, value := range values {
@@ -182,7 +182,7 @@ func changesOf(e kernel.AuditEntry) []auditChange {
 	return changes
 }
 
-// plainJSON returns a JSON value for people: a text without quotes, and nothing for null.
+// plainJSON returns a JSON value for people: a string without quotes, and "" for null.
 func plainJSON(value json.RawMessage) string {
 	var text string
 	if json.Unmarshal(value, &text) == nil { // null, too

@@ -16,16 +16,16 @@ import (
 
 // Limits of the download of a backup.
 const (
-	backupTimeout   = 10 * time.Minute // to make it
+	backupTimeout   = 10 * time.Minute // for creating it
 	backupStep      = 1 << 20          // bytes that are sent before the next deadline
 	backupStepLimit = time.Minute
 )
 
-// errBackupRunning is the error of a backup while another one is made or downloaded.
+// errBackupRunning is the error of a backup while another one is being created or downloaded.
 var errBackupRunning = errors.New("another backup is being downloaded")
 
-// downloadBackup sends a consistent copy of the SQLite database. It has the data of all workspaces, so only owners of
-// every workspace may have it.
+// downloadBackup sends a consistent copy of the SQLite database. The copy has the data of all workspaces, so the
+// visitor must be an owner of every workspace.
 func (r *request) downloadBackup() error {
 	if r.Store.Shared() {
 		return kernel.ErrNotFound
@@ -43,7 +43,7 @@ func (r *request) downloadBackup() error {
 	defer r.backingUp.Unlock()
 	controller := http.NewResponseController(r.W)
 	controller.SetWriteDeadline(time.Now().Add(backupTimeout + backupStepLimit)) // an error means that there is none
-	// the server's would cancel the request
+	// the server's read deadline would cancel the request
 	controller.SetReadDeadline(time.Time{})
 	ctx, cancel := context.WithTimeout(r.Context(), backupTimeout)
 	defer cancel()
@@ -66,15 +66,15 @@ func (r *request) downloadBackup() error {
 		if _, err := io.CopyN(r.W, f, backupStep); err == io.EOF {
 			return nil
 		} else if err != nil {
-			panic(http.ErrAbortHandler) // so that nobody takes a part for the whole
+			panic(http.ErrAbortHandler) // so that an incomplete download is noticed
 		}
 	}
 }
 
-// backupCard is what the screen of the system says of backups.
+// backupCard is the part of the system screen about backups.
 type backupCard struct {
-	Download bool   // for this visitor
-	Command  string // for PostgreSQL; "": SQLite
+	Download bool   // the visitor may download a backup
+	Command  string // the command that backs up PostgreSQL; "": SQLite
 }
 
 // newBackupCard returns the card for the visitor.

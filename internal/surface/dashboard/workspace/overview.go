@@ -18,11 +18,11 @@ type overviewScreen struct {
 	CanEdit, CanAdmin bool
 }
 
-// recentWords are the texts of recent events: the verb after the name of the object, and the path of its screen before
-// its id.
+// recentWords are the texts of recent events: the verb after the name of the object, and the path of its screen without
+// the id.
 var recentWords = map[store.RecentKind]struct {
 	Text, Path string
-	As         kernel.Status // whose tone it has
+	As         kernel.Status // the event has the tone of this status
 }{
 	store.RecentMonitorDown:      {"went down", frame.MonitorsPath + "/", kernel.StatusMajorOutage},
 	store.RecentMonitorUp:        {"is up again", frame.MonitorsPath + "/", kernel.StatusOperational},
@@ -33,7 +33,7 @@ var recentWords = map[store.RecentKind]struct {
 		frame.Path + "/deliveries?state=failed&page=", kernel.StatusDegraded},
 }
 
-// recentEvent is an event of the last hour with its words.
+// recentEvent is an event of the last hour with its texts.
 type recentEvent struct {
 	store.RecentEvent
 	Text, Path, Tone string
@@ -93,7 +93,7 @@ func (s overviewScreen) ProblemCount() int {
 		min(s.UnknownChecks, 1) + min(s.FailingChannels, 1)
 }
 
-// Title returns the title, by which one sees in a tab that is not open how many things are wrong.
+// Title returns the title, which includes the number of problems, so that a background tab shows it.
 func (s overviewScreen) Title() string {
 	if n := s.ProblemCount(); n > 0 {
 		return fmt.Sprintf("(%d) Overview", n)

@@ -20,9 +20,9 @@ type load struct {
 	PerSecond float64 // pings
 	Busy      float64 // the share of the time, up to 1, that their transactions took
 
-	// CanTake is the number of pings that were recorded for each second that transactions took, while they took the
-	// largest share of the time. With more load they share transactions, so it is a lower bound. 0: there was too
-	// little load to say.
+	// CanTake is the number of recorded pings per second of their transactions, measured while the transactions took
+	// the largest share of the time. Because transactions are shared under more load, it is a lower bound of the
+	// capacity. 0: there was too little load to measure it.
 	CanTake float64
 }
 
@@ -70,7 +70,7 @@ func (r *rate) observe(at time.Time, total float64, busy time.Duration) {
 	}), ratePeak{minute, now})
 }
 
-// max returns the higher values of two loads, and CanTake of the one with the larger share.
+// max returns the higher PerSecond and the higher Busy of two loads, and CanTake of the load with the higher Busy.
 func (l load) max(other load) load {
 	if other.Busy > l.Busy {
 		l.Busy, l.CanTake = other.Busy, other.CanTake
@@ -79,7 +79,7 @@ func (l load) max(other load) load {
 	return l
 }
 
-// peak returns the highest load of the last hour.
+// peak returns the highest values of the last hour.
 func (r *rate) peak() (highest load) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -18,7 +18,7 @@ type Screens struct {
 	backingUp sync.Mutex // held while a backup is downloaded
 }
 
-// CountPings takes a sample of the pings that the process has recorded. It is called once in frame.WatchInterval.
+// CountPings samples the counters of recorded pings. It must be called once in every frame.WatchInterval.
 func (s *Screens) CountPings(now time.Time) {
 	if s.Process.RecordedPings != nil {
 		s.pings.observe(now, s.Process.RecordedPings(), s.Process.PingWriterBusy())

@@ -80,7 +80,7 @@ func monitorHits(all []store.MonitorListEntry) (hits []searchHit) {
 	return hits
 }
 
-// componentHits leads viewers to the list of components, because they cannot edit one.
+// componentHits links components to their forms, or to the list of components for viewers, who cannot edit them.
 func (r *request) componentHits(all []store.FoundComponent) (hits []searchHit) {
 	for _, c := range all {
 		path := frame.Path + "/pages/" + c.PageSlug + "/components"
@@ -112,8 +112,8 @@ func incidentHits(all []store.FoundIncident) (hits []searchHit) {
 	return hits
 }
 
-// screenHits returns the screens that the visitor may open and whose label has all words, or all screens if there are
-// no words.
+// screenHits returns the screens that the visitor may open and whose label contains all words of the query; without
+// words, all screens.
 func (r *request) screenHits(query string) (hits []searchHit) {
 	for _, items := range [][]frame.NavItem{frame.Navigation, shortcuts} {
 		for _, item := range r.Visible(items) {

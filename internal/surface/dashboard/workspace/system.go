@@ -10,7 +10,7 @@ import (
 	"github.com/allswell/allswell/internal/store"
 )
 
-// Process is what the screen of the system shows of the serving process.
+// Process describes the serving process, for the system screen.
 type Process struct {
 	Version, Revision string
 	Go, Platform      string
@@ -19,13 +19,13 @@ type Process struct {
 	StartedAt         time.Time
 	Settings          []Setting
 	RecordedPings     func() float64       // since the start; nil: not counted
-	PingWriterBusy    func() time.Duration // how long their transactions took since the start; nil if RecordedPings is
+	PingWriterBusy    func() time.Duration // duration of their transactions since the start; nil if RecordedPings is nil
 }
 
 // Setting is a setting of the serving process.
 type Setting struct {
-	Name, Value string // Value is "" for nothing; of a secret, it only says that there is one
-	Source      string // "default" or where it was set
+	Name, Value string // Value is "" if not set; for a secret, it only says that one is set
+	Source      string // "default", or where the setting comes from
 }
 
 // systemScreen is the data of the template system.
@@ -37,18 +37,18 @@ type systemScreen struct {
 
 	Backup backupCard
 
-	Operator bool // the member may see what concerns the server, and not only this workspace
+	Operator bool // the member may see the settings and the state of the server
 }
 
-// isOperator reports whether the member runs the installation: the admins of its first workspace do.
+// isOperator reports whether the member operates the installation: admins of the default workspace do.
 func (r *request) isOperator() bool {
 	return r.May(rights.SystemRead) && slices.ContainsFunc(r.SignedIn.Workspaces, func(w account.Workspace) bool {
 		return w.ID == r.SignedIn.WorkspaceID && w.Name == account.DefaultWorkspace
 	})
 }
 
-// showSystem shows the installation: its version, database, replicas, listening gaps and settings. Admins of other
-// workspaces than the first see the version and the gaps, which concern their monitors.
+// showSystem shows the installation: its version, database, replicas, listening gaps and settings. Admins of workspaces
+// other than the default one see only the version and the gaps, which concern their monitors.
 func (r *request) showSystem() error {
 	state, err := r.Store.System(r.Context())
 	if err != nil {

@@ -18,10 +18,10 @@ type tokensScreen struct {
 	Now    time.Time
 
 	LimitTo frame.LimitForm
-	Issued  account.IssuedToken // what has just been created; the zero value: nothing
+	Issued  account.IssuedToken // the token that has just been created; zero: none
 	Tokens  []account.Token
 	Pager   frame.Pager
-	Back    string // the list as it is shown
+	Back    string // URL of the current list
 }
 
 // showTokens lists the API tokens of the workspace.
@@ -72,7 +72,7 @@ var tokenAges = []frame.Option{
 	{Value: "2160h", Label: "in 90 days"}, {Value: "8760h", Label: "in a year"},
 }
 
-// expiry returns when a token expires that is created now; the zero time: never.
+// expiry returns the expiry of a token that is created now; the zero time: never.
 func (r *request) expiry(f *frame.Form) (at time.Time, err error) {
 	if f.Value("expires_in") == "" {
 		return at, nil
@@ -86,7 +86,7 @@ func (r *request) expiry(f *frame.Form) (at time.Time, err error) {
 	return r.Now().Add(age).UTC().Truncate(time.Second), nil
 }
 
-// createToken creates a token. The answer shows its secret, so that no address ever has it.
+// createToken creates a token. The response itself shows its secret, so that no URL ever contains it.
 func (r *request) createToken() error {
 	f := frame.NewForm(r.PostForm)
 	n := account.NewToken{Name: strings.TrimSpace(f.Value("name")), Scope: kernel.Scope(f.Value("scope"))}
