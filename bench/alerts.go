@@ -143,7 +143,7 @@ func addAlertRules(ctx context.Context, path, sink string) error {
 	return errors.Join(err, bad)
 }
 
-// alerts measures a storm of alerts, and 100,000 alerts with three channels, one of which is notified twice.
+// alerts measures a storm of alerts, and 100,000 alerts with three channels. One channel is notified twice.
 func (b *bench) alerts() ([]result, error) {
 	path, tokens, err := b.filled(storetest.Fill{
 		Count: rounds*stormCount + alertCount, Interval: 24 * time.Hour, Now: time.Now(),

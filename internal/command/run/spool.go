@@ -96,8 +96,8 @@ func (s spool) add(e entry) error {
 }
 
 // flush sends the entries of the spool's monitor, oldest first, and removes entries that were sent or are lost. It
-// stops at the first entry that may succeed later. lost is the number of lost entries, and refused is the error because
-// of which entries are lost or stay. complete is false if it stopped at an error that is not final. The file is not
+// stops at the first entry that may succeed later. lost is the number of lost entries, and refused is the last error
+// that lost an entry or made it stay. complete is false if it stopped at an error that is not final. The file is not
 // locked while an entry is sent, so two runs may send the same entry.
 func (s spool) flush(send func(entry) error) (lost int, refused error, complete bool) {
 	if s.path == "" {

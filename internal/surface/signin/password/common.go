@@ -17,7 +17,7 @@ var commonPasswords string
 var common = sync.OnceValue(func() []string { return strings.Fields(commonPasswords) })
 
 // isCommon reports whether a password is common. It looks at the password in lower case, at the part from its first to
-// its last letter, and at the shortest texts of which these are repetitions: one of them is in the list, or has fewer
+// its last letter, and at the shortest texts that, repeated, give these two: one of them is in the list, or has fewer
 // than four bytes.
 func isCommon(password string) bool {
 	lower := strings.ToLower(password)
