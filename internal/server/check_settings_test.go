@@ -25,7 +25,7 @@ func TestCheckSettings(t *testing.T) {
 		Private: checker.PrivateOff, Self: true, Concurrency: 10,
 	}
 	if err != nil || !reflect.DeepEqual(got.Checks, want) {
-		t.Errorf("got %+v, %v; want %+v", got.Checks, err, want)
+		t.Errorf("the settings of checks: %+v, %v; want %+v", got.Checks, err, want)
 	}
 	for want, s := range map[string]CheckSettings{
 		"ALLSWELL_LOCATION (--location) must be a name":              {Location: "a|b"},
@@ -35,7 +35,7 @@ func TestCheckSettings(t *testing.T) {
 		"ALLSWELL_CHECK_CONCURRENCY (--check-concurrency) must be a": {CheckConcurrency: "0"},
 	} {
 		if _, err := (Settings{CheckSettings: s}).Parse(); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%+v: %v, want %s", s, err, want)
+			t.Errorf("the error for %+v: %v, want %s", s, err, want)
 		}
 	}
 }

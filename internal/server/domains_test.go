@@ -111,7 +111,7 @@ func TestOwnHostsNeverServeAPage(t *testing.T) {
 				}
 				w = ask(s, "GET", host, "/", "", "")
 				if w.Code != 200 || !strings.Contains(w.Body.String(), "Status pages") {
-					t.Errorf("at %s: %d", host, w.Code)
+					t.Errorf("the list of pages at %s: %d", host, w.Code)
 				}
 			}
 		}
@@ -138,12 +138,12 @@ func TestOwnHostsTakePrecedence(t *testing.T) {
 			w := ask(s, "GET", domain, "/", "", "")
 			_, heading, _ := strings.Cut(w.Body.String(), "<h1")
 			if w.Code != 200 || !strings.Contains(heading[:min(len(heading), 300)], want) {
-				t.Errorf("at %s: %d, not %q", domain, w.Code, want)
+				t.Errorf("the page at %s: %d, not %q", domain, w.Code, want)
 			}
 		}
 		w := ask(s, "PATCH", "x", "/api/v1/pages/two", second, `{"domain":"`+domain+`"}`)
 		if w.Code != 200 || !strings.Contains(w.Body.String(), `"domain_status":"pending"`) {
-			t.Fatal(w.Body)
+			t.Fatalf("setting the domain: %s", w.Body)
 		}
 		at("Status pages")
 		verifyDomain(t, s, dns, second)
@@ -206,7 +206,7 @@ func TestServeChecksDomains(t *testing.T) {
 		t.Error("no check in a minute")
 	}
 	if p, err := s.store.Page(t.Context(), ws, "acme"); err != nil || p.Host != name {
-		t.Errorf("%+v, %v", p, err)
+		t.Errorf("the page after the check: %+v, %v", p, err)
 	}
 	stop()
 	if err := <-ended; err != nil {

@@ -140,7 +140,7 @@ func TestLogWithAttributesIsImmediate(t *testing.T) {
 	log.With("a", 1).Info("first")
 	log.WithGroup("g").Info("second", "b", 2)
 	if text := out.String(); !strings.Contains(text, "msg=first a=1") || !strings.Contains(text, "msg=second g.b=2") {
-		t.Error(text)
+		t.Errorf("the log: %s", text)
 	}
 }
 

@@ -16,14 +16,14 @@ func TestAcknowledgedUpdateShowsWithoutTheDatabase(t *testing.T) {
 		t.Cleanup(s.Close)
 		_, token := storetest.Workspace(t, s.store, account.DefaultWorkspace)
 		if w := ask(s, "POST", "x", "/api/v1/pages", token, `{"name":"Acme","slug":"acme"}`); w.Code != 201 {
-			t.Fatal(w.Body)
+			t.Fatalf("creating a page: %s", w.Body)
 		}
 		if w := ask(s, "GET", "x", "/status/acme", "", ""); w.Code != 200 {
-			t.Fatal(w.Body)
+			t.Fatalf("the page: %s", w.Body)
 		}
 		w := ask(s, "POST", "x", "/api/v1/pages/acme/incidents", token, `{"title":"The website is down"}`)
 		if w.Code != 201 {
-			t.Fatal(w.Body)
+			t.Fatalf("opening an incident: %s", w.Body)
 		}
 		if err := s.store.Close(); err != nil {
 			t.Fatal(err)

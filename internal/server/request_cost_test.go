@@ -28,7 +28,7 @@ func pageRequests(tb testing.TB) map[string]func() int {
 	s.router.accessLog = newAccessLog(Config{}, Config{}.Logger(io.Discard))
 	_, token := storetest.Workspace(tb, s.store, account.DefaultWorkspace)
 	if w := ask(s, "POST", "x", "/api/v1/pages", token, `{"name":"Acme","slug":"acme"}`); w.Code != http.StatusCreated {
-		tb.Fatal(w.Body)
+		tb.Fatalf("creating a page: %s", w.Body)
 	}
 	etag := ask(s, "GET", "x", "/status/acme", "", "").Header().Get("ETag")
 	requests := make(map[string]func() int)

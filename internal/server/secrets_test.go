@@ -148,7 +148,7 @@ func TestStartEncryptsLateSecrets(t *testing.T) {
 	}
 	started, _ := newServerOn(t, database, Settings{})
 	if found, err := started.store.CheckSecrets(t.Context()); err != nil || found.Owners != 1 {
-		t.Errorf("%+v, %v", found, err)
+		t.Errorf("the secrets after the start: %+v, %v", found, err)
 	}
 	if err := started.store.Close(); err != nil {
 		t.Fatal(err)

@@ -86,7 +86,7 @@ func TestNamesInOtherScripts(t *testing.T) {
 	if got.BaseURL != "https://"+name || got.SMTPURL.Host != name+":587" || got.SMTPURL.User.Username() != "jörg" ||
 		got.DNSServer != name+":53" ||
 		got.Checks.Canaries[0].Host != name || got.MailHello != name || !got.Hosts.Contains(name) {
-		t.Errorf("got %+v", got)
+		t.Errorf("the settings with names in other scripts: %+v", got)
 	}
 	s.MailHello = "Mail.bücher.example."
 	if got, err = s.Parse(); err != nil || got.MailHello != "mail."+name {
@@ -106,7 +106,7 @@ func TestNamesInOtherScripts(t *testing.T) {
 		{"ALLSWELL_MAIL_HELO", Settings{MailHello: "a.example\r\nMAIL FROM:<x>"}},
 	} {
 		if _, err := c.s.Parse(); err == nil || !strings.Contains(err.Error(), c.setting) {
-			t.Errorf("%+v: %v", c, err)
+			t.Errorf("the error for %+v: %v", c, err)
 		}
 	}
 }
@@ -143,7 +143,7 @@ func TestTLSSettings(t *testing.T) {
 		"ALLSWELL_TLS_EMAIL (--tls-email) must be":              {TLSEmail: "ops"},
 	} {
 		if _, err := s.Parse(); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%+v: %v, want %s", s, err, want)
+			t.Errorf("the error for %+v: %v, want %s", s, err, want)
 		}
 	}
 }
@@ -156,7 +156,7 @@ func TestMailSettings(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got.SMTPURL.Hostname() != "mail.example.com" || got.MailFrom.Address != "status@example.com" {
-		t.Errorf("got %v, %v", got.SMTPURL.Redacted(), got.MailFrom)
+		t.Errorf("the settings of mail: %v, %v", got.SMTPURL.Redacted(), got.MailFrom)
 	}
 	_, err = (Settings{SMTPURL: "smtps://mail.example.com"}).Parse()
 	if err == nil || !strings.Contains(err.Error(), "ALLSWELL_MAIL_FROM (--mail-from) must be set") {

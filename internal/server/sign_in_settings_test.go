@@ -66,7 +66,7 @@ func TestSignInSettings(t *testing.T) {
 	} {
 		base.SignInSettings = s
 		if _, err := base.Parse(); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%+v: %v, want %s", s, err, want)
+			t.Errorf("the error for %+v: %v, want %s", s, err, want)
 		}
 	}
 	local := Settings{SignInSettings: SignInSettings{OIDCIssuer: "http://127.0.0.1:3000", OIDCClientID: "x"}}

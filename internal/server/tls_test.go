@@ -245,7 +245,7 @@ func TestWrongTLSFiles(t *testing.T) {
 		}
 		s, err := New(t.Context(), cfg, slog.New(slog.DiscardHandler))
 		if err == nil || !strings.HasPrefix(err.Error(), want) {
-			t.Errorf("%+v: %v, want %s", c, err, want)
+			t.Errorf("the error for %+v: %v, want %s", c, err, want)
 			if s != nil {
 				s.Close()
 			}

@@ -257,7 +257,7 @@ func fuzzedBodies(w *environment) {
 		answer, _ := io.ReadAll(io.LimitReader(res.Body, 1<<20)) // only for the message
 		res.Body.Close()
 		if res.StatusCode >= 500 || res.StatusCode < 200 {
-			w.Errorf("%s %s with %.300q: %d %.200q", r.method, r.path, bodies[i], res.StatusCode, answer)
+			w.Errorf("%s %s with %.300q: status %d %.200q", r.method, r.path, bodies[i], res.StatusCode, answer)
 		}
 	})
 }

@@ -307,7 +307,7 @@ func TestUpdateKeepsVisitorsState(t *testing.T) {
 
 	formIsTheServers(s)
 	if problems := faults(s.tab, views[2]); len(problems) > 0 {
-		t.Error(problems)
+		t.Errorf("the updated screen: %v", problems)
 	}
 }
 

@@ -35,7 +35,7 @@ func TestPushInABrowser(t *testing.T) {
 	const status = `document.querySelector(".push [role=status]").innerText`
 	p.eventually(status + ` !== ""`)
 	if got := eval[string](p, status); got != "This browser will notify you when the incident is over." {
-		t.Errorf("%q", got)
+		t.Errorf("the text of the button: %q", got)
 	}
 	if got := eval[int](p, `window.asked`); got != 65 {
 		t.Errorf("the server's key has %d bytes", got)
@@ -45,6 +45,6 @@ func TestPushInABrowser(t *testing.T) {
 	client.Must(t, "GET", "/api/v1/pages/acme/subscribers", nil, &list)
 	if len(list.Data) != 1 || list.Data[0].Channel != "push" ||
 		list.Data[0].Target != "https://fcm.googleapis.com/…mnop" {
-		t.Errorf("%+v", list.Data)
+		t.Errorf("the subscribers: %+v", list.Data)
 	}
 }

@@ -236,7 +236,7 @@ func TestBadges(t *testing.T) {
 			}
 			local, ok := strings.CutPrefix(address, "https://status.example.com")
 			if !ok {
-				t.Errorf("%v has %s", b, address)
+				t.Errorf("the address in a badge: %v has %s", b, address)
 			}
 			if status, kind, _ := get(t, s.URL+local, c.Token); status != http.StatusOK {
 				t.Errorf("%v: %s: %d %s", b, address, status, kind)

@@ -307,7 +307,7 @@ func await(t *testing.T, timeout time.Duration, check func() error) {
 			return
 		}
 		if time.Now().After(deadline) {
-			t.Fatalf("after %v: %v", timeout, err)
+			t.Fatalf("waited %v: %v", timeout, err)
 		}
 	}
 }

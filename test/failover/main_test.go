@@ -101,7 +101,7 @@ func require(t *testing.T) {
 		return
 	}
 	if err := missing(); err != nil && os.Getenv(requireVariable) == "1" {
-		t.Fatalf("%s=1, and %v", requireVariable, err)
+		t.Fatalf("the requirements: %s=1, and %v", requireVariable, err)
 	} else if err != nil {
 		t.Skipf("skipped: %v", err)
 	}

@@ -282,7 +282,7 @@ func (s *alertSite) checkCalls(calls []call, notices []storedNotice, kills int) 
 		want := slices.Clone(decided[c.id])
 		slices.Sort(want)
 		if slices.Sort(got); len(c.body.Alerts) < maxListed && !slices.Equal(got, want) {
-			s.t.Errorf("%s has %q, want %q", c.id, got, want)
+			s.t.Errorf("the alerts of the call: %s has %q, want %q", c.id, got, want)
 		}
 		if slices.Contains(arrived[c.hook], c.id) {
 			again++

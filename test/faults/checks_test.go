@@ -334,7 +334,7 @@ func (s *checkedSite) await(what string, done func() bool) {
 	defer tick.Stop()
 	for deadline := time.Now().Add(settleTimeout); !done(); <-tick.C {
 		if time.Now().After(deadline) {
-			s.t.Fatalf("after %v: %s", settleTimeout, what)
+			s.t.Fatalf("waited %v for this: %s", settleTimeout, what)
 		}
 	}
 }

@@ -43,7 +43,7 @@ func TestSignalsReachTheProgramItself(t *testing.T) {
 
 func TestMissingProgram(t *testing.T) {
 	if _, err := Start(exec.Command("no-such-program"), "TERM", ""); !errors.Is(err, exec.ErrNotFound) {
-		t.Errorf("got %v, want %v", err, exec.ErrNotFound)
+		t.Errorf("the error: %v, want %v", err, exec.ErrNotFound)
 	}
 }
 

@@ -285,7 +285,7 @@ func TestPush(t *testing.T) {
 				t.Fatal(err)
 			}
 			if a, b := digest(t, got), digest(t, want); a != b {
-				t.Errorf("%s for %s: %s, want %s", ref, arch, a, b)
+				t.Errorf("the digest of %s for %s: %s, want %s", ref, arch, a, b)
 			}
 		}
 	}

@@ -77,7 +77,7 @@ func TestRPMPackage(t *testing.T) {
 				"/usr/share/zsh/site-functions/_allswell root root -rw-r--r-- \n",
 		} {
 			if got := output(t, "rpm", "--query", "--package", "--queryformat", query, path); got != want {
-				t.Errorf("%s of %s: %q, want %q", query, path, got, want)
+				t.Errorf("the query: %s of %s: %q, want %q", query, path, got, want)
 			}
 		}
 		needs := output(t, "rpm", "--query", "--package", "--requires", path)

@@ -33,7 +33,7 @@ func TestAlertHistory(t *testing.T) {
 			answer(200, "", "", `{"data": {`+alert+`, `+c.fields+`}}`)(w, r)
 		}, "alert", "show", "alt_06h1abu6kb9vle4hpham")
 		if status != console.ExitDone {
-			t.Fatalf("%d: %s", status, stderr)
+			t.Fatalf("alert show: status %d: %s", status, stderr)
 		}
 		rest := stdout
 		for want := range strings.SplitSeq(c.want, "|") {

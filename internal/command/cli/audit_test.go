@@ -20,7 +20,7 @@ func TestAuditActor(t *testing.T) {
 		"system":                        {Kind: client.ActorSystem},
 	} {
 		if got := auditActor(a); got != want {
-			t.Errorf("%+v: %q, want %q", a, got, want)
+			t.Errorf("the actor of %+v: %q, want %q", a, got, want)
 		}
 	}
 }
@@ -55,7 +55,7 @@ func TestAuditChanges(t *testing.T) {
 		"": {Action: client.AuditDelete, Before: json.RawMessage(`{"name":"Shop"}`), After: json.RawMessage(`{}`)},
 	} {
 		if got := auditChanges(&e); got != want {
-			t.Errorf("%q, want %q", got, want)
+			t.Errorf("the changes: %q, want %q", got, want)
 		}
 	}
 }

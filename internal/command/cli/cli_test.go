@@ -243,7 +243,7 @@ func TestFieldErrors(t *testing.T) {
 		args := expand(strings.ReplaceAll(c.args, "%s", kernel.NewID(kernel.PrefixGroup, time.Now())))
 		_, _, stderr := against(t, server, args...)
 		if stderr != "allswell: the request was refused, nothing was changed:\n  "+c.want+"\n" {
-			t.Errorf("%s, %s %q: %s", c.args, c.field, c.code, stderr)
+			t.Errorf("the error of %s, %s %q: %s", c.args, c.field, c.code, stderr)
 		}
 	}
 }
@@ -474,7 +474,7 @@ func TestLongLists(t *testing.T) {
 func TestAmbiguousNames(t *testing.T) {
 	server := func(w http.ResponseWriter, r *http.Request) {
 		if r.Method != http.MethodGet {
-			t.Errorf("%s %s", r.Method, r.URL)
+			t.Errorf("a command with an ambiguous name sent: %s %s", r.Method, r.URL)
 		}
 		io.WriteString(w,
 			`{"data": [{"id": "mon_1", "name": "same"}, {"id": "mon_2", "name": "same"}], "meta": {"total": 2}}`)
@@ -680,7 +680,7 @@ func TestCrontabLine(t *testing.T) {
 				` "expression": "30 2 * * *", "time_zone": "UTC"}}}`),
 		"monitor", "create", "--name=x", "--page=p", "--cron=30 2 * * *")
 	if !strings.Contains(stdout, want) {
-		t.Errorf("%s%s", stdout, stderr)
+		t.Errorf("the crontab line: %s%s", stdout, stderr)
 	}
 	_, stdout, stderr = against(t,
 		answer(201, "", "",
@@ -690,7 +690,7 @@ func TestCrontabLine(t *testing.T) {
 	if !strings.Contains(stdout, "\n  0 6 * * 1  COMMAND && ") ||
 		!strings.Contains(stdout, "\n  @weekly  COMMAND && ") ||
 		!strings.Contains(stdout, "at each time of 0 6 * * 1 and @weekly (UTC)") {
-		t.Errorf("%s%s", stdout, stderr)
+		t.Errorf("the lines for two cron expressions: %s%s", stdout, stderr)
 	}
 	_, stdout, stderr = against(t,
 		answer(201, "", "",
@@ -699,7 +699,7 @@ func TestCrontabLine(t *testing.T) {
 		"monitor", "create", "--name=x", "--page=p", "--cron=30 2 * * *", "--kubernetes")
 	if strings.Contains(stdout, "crontab") ||
 		!strings.Contains(stdout, "at each time of 30 2 * * * (as in Kubernetes)") {
-		t.Errorf("%s%s", stdout, stderr)
+		t.Errorf("a schedule as in Kubernetes: %s%s", stdout, stderr)
 	}
 }
 

@@ -17,7 +17,7 @@ func TestPageDomain(t *testing.T) {
 			"GET": "/api/v1/pages/acme/domain", "POST": "/api/v1/pages/acme/domain/verify",
 		}[r.Method]
 		if r.URL.Path != want {
-			t.Errorf("%s %s", r.Method, r.URL.Path)
+			t.Errorf("page domain sent: %s %s", r.Method, r.URL.Path)
 		}
 		io.WriteString(w, `{"data": {`+domain+`}}`)
 	}

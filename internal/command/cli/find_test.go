@@ -360,7 +360,7 @@ func TestJSONIsExact(t *testing.T) {
 	ws := newWorkspace("acme")
 	_, stdout, stderr := against(t, ws.ServeHTTP, "incident", "list", "--json")
 	if stdout != "["+strings.Join(ws.lists["/api/v1/pages/acme/incidents"], ",")+"]\n" || stderr != "" {
-		t.Errorf("%s%s", stdout, stderr)
+		t.Errorf("the JSON of a list: %s%s", stdout, stderr)
 	}
 	var many []string
 	for i := range 250 {
@@ -370,22 +370,22 @@ func TestJSONIsExact(t *testing.T) {
 	ws.lists["/api/v1/pages/acme/incidents"] = many
 	_, stdout, stderr = against(t, ws.ServeHTTP, "incident", "list", "--json")
 	if stdout != "["+strings.Join(many, ",")+"]\n" || stderr != "" {
-		t.Errorf("%s%s", stdout, stderr)
+		t.Errorf("the JSON of a long list: %s%s", stdout, stderr)
 	}
 	_, stdout, stderr = against(t, ws.ServeHTTP, "incident", "list", "--json", "--limit=2")
 	if stdout != "["+strings.Join(many[:2], ",")+"]\n" || stderr != "… and 248 more (--limit).\n" {
-		t.Errorf("%s%s", stdout, stderr)
+		t.Errorf("the JSON of a limited list: %s%s", stdout, stderr)
 	}
 	const object = `{"id":"x","title":"<é\u00e9>" , "n": 1.0 }`
 	_, stdout, _ = against(t, answer(200, "", "", `{"data": `+object+`}`), "incident", "show", oldIncident, "--json")
 	if stdout != object+"\n" {
-		t.Errorf("%s", stdout)
+		t.Errorf("the JSON of an incident: %s", stdout)
 	}
 	const indented = "{\n  \"id\": \"x\",\n  \"title\": \"<é\\u00e9>\",\n  \"n\": 1.0\n}\n"
 	_, stdout, _ = onTerminal(t, answer(200, "", "", `{"data": `+object+`}`), 80, "", "incident", "show", oldIncident,
 		"--json")
 	if stdout != indented {
-		t.Errorf("%s", stdout)
+		t.Errorf("the JSON of an incident on a terminal: %s", stdout)
 	}
 }
 

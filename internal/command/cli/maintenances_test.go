@@ -131,7 +131,7 @@ func TestMaintenanceRequests(t *testing.T) {
 func TestEndedMaintenanceIsNotCancelled(t *testing.T) {
 	status, stdout, stderr := against(t, func(w http.ResponseWriter, r *http.Request) {
 		if r.Method != http.MethodGet {
-			t.Errorf("%s %s", r.Method, r.URL)
+			t.Errorf("the cancellation of an ended maintenance sent: %s %s", r.Method, r.URL)
 		}
 		io.WriteString(w, `{"data": {"title": "Disks", "state": "completed"}}`)
 	}, "maintenance", "cancel", "mnt_1")

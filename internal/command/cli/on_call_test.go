@@ -27,7 +27,7 @@ func TestDeleteOverride(t *testing.T) {
 	}
 	status, out, errs := against(t, server, "oncall", "show", "ops")
 	if status != 0 || !strings.Contains(out, "Bob (override ovr_1)") {
-		t.Errorf("%d %s%s", status, out, errs)
+		t.Errorf("oncall show: status %d %s%s", status, out, errs)
 	}
 	for _, args := range []string{"--delete=ovr_3", "--delete=ovr_1 --for=1h", "--participant=Bob"} {
 		status, _, errs := against(t, server, append([]string{"oncall", "override", "ops"}, strings.Fields(args)...)...)
@@ -38,7 +38,7 @@ func TestDeleteOverride(t *testing.T) {
 	status, out, errs = against(t, server, "oncall", "override", "ops", "--delete=ovr_1")
 	if status != 0 || !strings.Contains(out, "Deleted the override ovr_1.") || strings.Contains(changed, "ovr_1") ||
 		!strings.Contains(changed, "ovr_2") {
-		t.Errorf("%d %s%s %s", status, out, errs, changed)
+		t.Errorf("deleting an override: status %d %s%s %s", status, out, errs, changed)
 	}
 	changed = ""
 	_, _, errs = against(t, server, "oncall", "override", "ops", "--participant=Ann", "--from=2026-12-24 18:00",
@@ -51,6 +51,6 @@ func TestDeleteOverride(t *testing.T) {
 		"--for=1h")
 	if !strings.Contains(out, "It takes precedence over the override of Bob") ||
 		strings.Contains(out, "override of Ann") {
-		t.Errorf("%s%s", out, errs)
+		t.Errorf("an override that replaces another one: %s%s", out, errs)
 	}
 }

@@ -29,7 +29,7 @@ func TestPageDeleteNeedsYes(t *testing.T) {
 	} {
 		status, stdout, stderr := against(t, func(w http.ResponseWriter, r *http.Request) {
 			if r.Method != http.MethodGet {
-				t.Errorf("%s %s", r.Method, r.URL)
+				t.Errorf("page delete without a confirmation sent: %s %s", r.Method, r.URL)
 			}
 			kind := strings.TrimPrefix(r.URL.Path, "/api/v1/pages/acme/")
 			if r.URL.Query().Get("draft") == "true" {

@@ -40,7 +40,7 @@ func TestProgress(t *testing.T) {
 			time.Sleep(d)
 			synctest.Wait()
 			if got := terminal.take(); got != want {
-				t.Errorf("after %v: %q, want %q", d, got, want)
+				t.Errorf("the progress after %v: %q, want %q", d, got, want)
 			}
 		}
 		after(progressDelay-time.Millisecond, "")
@@ -84,6 +84,6 @@ func TestProgressWithoutTerminal(t *testing.T) {
 func TestProgressInANarrowTerminal(t *testing.T) {
 	p := &progress{width: 12, began: time.Now(), step: "copying", measure: func() (int64, int64) { return 1, 2 }}
 	if got := p.line(); got != "copying  [=" {
-		t.Errorf("%q", got)
+		t.Errorf("the line in a narrow terminal: %q", got)
 	}
 }

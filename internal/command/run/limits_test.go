@@ -23,7 +23,7 @@ func TestSizeOfSpool(t *testing.T) {
 		t.Error("an entry makes the spool too large")
 	}
 	if info, err := os.Stat(s.path); err != nil || info.Size() != maxSpool-10 {
-		t.Errorf("%v, %v", info, err)
+		t.Errorf("the full spool: %v, %v", info, err)
 	}
 	if err := os.Remove(s.path); err != nil {
 		t.Fatal(err)
@@ -62,7 +62,7 @@ func TestWarningsHideTheToken(t *testing.T) {
 	}
 	masked := (&target{token: token}).masked(errors.Join(refused, refused))
 	if text := masked.Error(); strings.Contains(text, token) {
-		t.Errorf("%q", text)
+		t.Errorf("the warning has the token: %q", text)
 	}
 }
 

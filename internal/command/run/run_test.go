@@ -180,10 +180,10 @@ func TestRunAsLink(t *testing.T) {
 	cmd := exec.Command(link, "-c", "exit 6")
 	cmd.Env = []string{"ALLSWELL_MONITOR=" + w.ping, "PATH=" + os.Getenv("PATH")}
 	if cmd.Run(); cmd.ProcessState.ExitCode() != 6 {
-		t.Errorf("%v", cmd.ProcessState)
+		t.Errorf("run as a link: %v", cmd.ProcessState)
 	}
 	if list, _, _ := w.signals(); list != "start fail(6)" {
-		t.Error(list)
+		t.Errorf("the signals of run as a link: %s", list)
 	}
 }
 
@@ -228,10 +228,10 @@ func TestRunDoesNotDelayTheCommand(t *testing.T) {
 	until(t, "the command has run", func() bool { return out.String() == "done\n" })
 	close(release)
 	if cmd.Wait(); cmd.ProcessState.ExitCode() != 0 {
-		t.Error(cmd.ProcessState)
+		t.Errorf("run ended with %v", cmd.ProcessState)
 	}
 	if got := strings.Join(paths, " "); got != "/start /0" {
-		t.Error(got)
+		t.Errorf("the requests: %s", got)
 	}
 }
 
@@ -277,7 +277,7 @@ func TestRunWhileServerIsDown(t *testing.T) {
 	var body binary.Data[struct{ Body string }]
 	w.api.Must(t, "GET", "/api/v1/monitors/"+w.id+"/pings/"+all[0].ID+"/body", nil, &body)
 	if !strings.HasPrefix(body.Data.Body, "lost\n\nallswell: this run ended at ") {
-		t.Errorf("%q", body.Data.Body)
+		t.Errorf("the output of a late report: %q", body.Data.Body)
 	}
 	if info, err := os.Stat(spool); err != nil || info.Size() != 0 || info.Mode().Perm() != 0o600 {
 		t.Errorf("the spool: %v, %v", info, err)
@@ -367,7 +367,7 @@ func TestRunUntilServerComesBack(t *testing.T) {
 		t.Fatal("it does not end")
 	}
 	if list, _, _ := w.signals(); cmd.ProcessState.ExitCode() != 2 || list != "start fail(2)" {
-		t.Errorf("%v, %s", cmd.ProcessState, list)
+		t.Errorf("after the server is back: %v, %s", cmd.ProcessState, list)
 	}
 }
 
@@ -384,10 +384,10 @@ func TestRunWithoutReader(t *testing.T) {
 		"i=0; while [ $i -lt 2000 ]; do echo 0123456789 || exit 1; i=$((i+1)); done; exit 8")
 	cmd.Stdout = closed
 	if cmd.Run(); cmd.ProcessState.ExitCode() != 8 {
-		t.Error(cmd.ProcessState)
+		t.Errorf("run with a closed output ended with %v", cmd.ProcessState)
 	}
 	if list, _, _ := w.signals(); list != "start fail(8)" {
-		t.Error(list)
+		t.Errorf("the signals with a closed output: %s", list)
 	}
 }
 

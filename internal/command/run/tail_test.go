@@ -33,7 +33,7 @@ func TestTail(t *testing.T) {
 			fmt.Fprint(&out, part)
 		}
 		if got := string(out.bytes()); got != c.want {
-			t.Errorf("%d of %q: %q, want %q", c.limit, c.parts, got, c.want)
+			t.Errorf("a tail of at most %d of %q: %q, want %q", c.limit, c.parts, got, c.want)
 		}
 	}
 }

@@ -193,7 +193,7 @@ func TestTopicsAndURLsOfChannelsAreSecret(t *testing.T) {
 			for _, shown := range []string{path, "/api/v1/channels", "/api/v1/audit"} {
 				body := string(c.get(shown).is(200).body)
 				if strings.Contains(body, late) || !strings.Contains(body, `"`+field+`"`) {
-					t.Errorf("%s of %s: %s", shown, kind, body)
+					t.Errorf("the late secret in %s of %s: %s", shown, kind, body)
 				}
 			}
 			c.patch(path, map[string]any{field: nil}).complains(field)
@@ -230,7 +230,7 @@ func TestChannelWithoutTheKey(t *testing.T) {
 	c.post(path+"/test", nil).complains("url")
 	health := c.get(path).is(200).data()["health"].(map[string]any)
 	if health["secrets_unreadable"] != true || health["reason"] != nil {
-		t.Errorf("%v", health)
+		t.Errorf("the health of a channel without its key: %v", health)
 	}
 }
 

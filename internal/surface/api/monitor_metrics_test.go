@@ -57,19 +57,19 @@ func TestMonitorMetrics(t *testing.T) {
 			"max": 0.02,
 		} {
 			if summary[key] != want {
-				t.Errorf("%s is %v, want %v", key, summary[key], want)
+				t.Errorf("the summary: %s is %v, want %v", key, summary[key], want)
 			}
 		}
 		periods := got["periods"].([]any)
 		if len(periods) != 1 || got["step"] != 300.0 ||
 			periods[0].(map[string]any)["starts_at"] != stamp(c.clock.Now().Truncate(5*time.Minute)) {
-			t.Errorf("%v", got)
+			t.Errorf("the periods: %v", got)
 		}
 		empty := c.get(path + "?step=3600&from=2026-01-01T00:00:00Z&to=" +
 			url.QueryEscape("2026-01-02T01:00:00+01:00")).is(200).data()
 		if empty["from"] != "2026-01-01T00:00:00.000Z" || empty["to"] != "2026-01-02T00:00:00.000Z" ||
 			len(empty["periods"].([]any)) != 0 {
-			t.Errorf("%v", empty)
+			t.Errorf("the metrics of a time without checks: %v", empty)
 		}
 		if s := empty["summary"].(map[string]any); s["count"] != 0.0 || s["uptime"] != nil || s["p50"] != nil {
 			t.Errorf("without results: %v", s)

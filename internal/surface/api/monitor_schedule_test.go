@@ -30,7 +30,7 @@ func TestMonitorSchedules(t *testing.T) {
 		target := "/api/v1/monitors/" + a.id()
 		due := c.get(target + "/schedule?n=2").is(200).data()
 		if times := due["due_at"].([]any); len(times) != 2 || !cmp.Equal(due["schedule"], any(nightly)) {
-			t.Errorf("%v", due)
+			t.Errorf("the next two due times: %v", due)
 		}
 		_, err := c.store.RecordPings(t.Context(), []string{a.data()["token"].(string)},
 			store.LivenessRecord{Replica: "test", First: true}, store.PingOrigins{})
@@ -78,7 +78,7 @@ func TestCalendarsAsSchedules(t *testing.T) {
 			"name": "x", "schedule": workdays, "grace": 0,
 		}).is(200).has(map[string]any{"grace": 0.0})
 		if times := c.get("/api/v1/monitors/put/schedule?n=100").is(200).data()["due_at"].([]any); len(times) != 100 {
-			t.Errorf("%v", times)
+			t.Errorf("the next 100 due times: %v", times)
 		}
 		c.get(target + "/explain").is(200).has(map[string]any{"schedule": workdays})
 		c.patch(target, map[string]any{"schedule": nightly}).is(200).has(map[string]any{
@@ -131,7 +131,7 @@ func TestSchedulesOfSeveralLines(t *testing.T) {
 			days[at.Weekday().String()] = err == nil
 		}
 		if len(days) != 6 || days["Sunday"] {
-			t.Errorf("%v", days)
+			t.Errorf("the days of due times: %v", days)
 		}
 		c.patch(target, map[string]any{
 			"schedule": map[string]any{"kind": "cron", "expression": strings.Repeat("@daily\n", 10)},

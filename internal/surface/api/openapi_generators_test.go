@@ -47,7 +47,7 @@ func checkKeywords(t *testing.T, path string, value any) {
 			"anyOf", "oneOf", "unevaluatedProperties", "exclusiveMinimum", "exclusiveMaximum",
 		} {
 			if _, ok := v[keyword]; ok {
-				t.Errorf("%s has %s", path, keyword)
+				t.Errorf("the document at %s has %s", path, keyword)
 			}
 		}
 		if all, ok := v["allOf"].([]any); ok && len(all) < 2 {

@@ -26,7 +26,7 @@ func TestPingKey(t *testing.T) {
 		key, _ := first["key"].(string)
 		if !monitor.IsPingKey(key) || first["ping_url"] != "https://status.example.org/api/v1/heartbeat/"+key+"/" ||
 			first["access"] != "ping_only" {
-			t.Errorf("%v", first)
+			t.Errorf("the new key: %v", first)
 		}
 		c.patch(target, map[string]any{"access": "read_write"}).is(200).has(map[string]any{
 			"key": key, "access": "read_write",
@@ -36,7 +36,7 @@ func TestPingKey(t *testing.T) {
 		c.patch("/api/v1/pages/other/ping-key", map[string]any{"key": key}).complains("key") // taken
 		rotated := c.post(target+"/rotate", nil).is(200).data()
 		if rotated["key"] == key || rotated["access"] != "read_write" || rotated["previous_until"] == nil {
-			t.Errorf("%v", rotated)
+			t.Errorf("the key after the rotation: %v", rotated)
 		}
 		c.patch("/api/v1/pages/other/ping-key", map[string]any{"key": key}).complains("key") // still valid
 		c.patch(target, map[string]any{"access": "off"}).is(200).has(none)

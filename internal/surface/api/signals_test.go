@@ -88,7 +88,7 @@ func TestOutputIsNotedInTheIncident(t *testing.T) {
 			t.Errorf("notes: %v", notes)
 		}
 		if rows := c.get("/api/v1/monitors/" + w.monitor + "/outages").is(200).rows(); rows[0]["reason"] != "failed" {
-			t.Errorf("%v", rows)
+			t.Errorf("the outages: %v", rows)
 		}
 		if rows := c.get("/api/v1/incidents/" + w.incident + "/notes").is(200).rows(); len(rows) != 0 {
 			t.Errorf("notes of another incident: %v", rows)

@@ -24,7 +24,7 @@ func TestRecipientsAreOnScreensOfAdminsAlone(t *testing.T) {
 		all, _, err := s.Store.Subscribers(s.Context(), owner.Actor(), "acme", store.SubscriberFilter{},
 			store.Pagination{Page: 1, PerPage: 10})
 		if err != nil || len(all) != 2 {
-			t.Fatalf("%v, %v", all, err)
+			t.Fatalf("the subscribers: %v, %v", all, err)
 		}
 		s.Reject("550 <" + mail + ">: no such mailbox")
 		for _, sub := range all {

@@ -131,7 +131,7 @@ func TestQueriesThatAreNoText(t *testing.T) {
 			} {
 				a := owner.Get(path + "?" + url.Values{name: {bad}}.Encode())
 				if a.StatusCode >= http.StatusInternalServerError {
-					s.Errorf("%s with %s: %d", path, name, a.StatusCode)
+					s.Errorf("the query of %s with %s: %d", path, name, a.StatusCode)
 				}
 			}
 		}

@@ -34,7 +34,7 @@ func TestAnnouncementsAreShownByTime(t *testing.T) {
 			w.clock.set(c.at)
 			p := w.get("/status/acme", 200)
 			if got := p.Texts(".notice h2"); len(got) != c.want || got[len(got)-1] != "Always" {
-				w.t.Errorf("%d: %q", i, got)
+				w.t.Errorf("the announcements in case %d: %q", i, got)
 			}
 			if got := p.Texts(".notice .message strong"); !slices.Equal(got, []string{"bold"}) {
 				w.t.Errorf("%d: Markdown %q", i, got)

@@ -36,17 +36,17 @@ func TestPageIsAnApp(t *testing.T) {
 		page := w.do("GET", base)
 		if !strings.Contains(page.Body.String(), `<link rel="manifest" href="`+base+`/manifest.webmanifest">`) ||
 			!strings.Contains(page.Header().Get("Content-Security-Policy"), "worker-src 'self'; manifest-src 'self'") {
-			t.Errorf("%v", page.Header())
+			t.Errorf("the page lacks the manifest or the policy: %v", page.Header())
 		}
 		rec := w.do("GET", base+"/manifest.webmanifest")
 		var m manifest
 		err := json.Unmarshal(rec.Body.Bytes(), &m)
 		if err != nil || rec.Header().Get("Content-Type") != "application/manifest+json" {
-			t.Fatalf("%v %v", err, rec.Header())
+			t.Fatalf("the manifest: %v %v", err, rec.Header())
 		}
 		if m.Name != "Acme" || m.StartURL != base+"/" || m.Scope != base+"/" || m.Display != "standalone" ||
 			len(m.Icons) != 2 {
-			t.Errorf("%+v", m)
+			t.Errorf("the manifest: %+v", m)
 		}
 		for i, size := range appIconSizes {
 			icon := w.do("GET", base+"/"+m.Icons[i].Src)
@@ -61,7 +61,7 @@ func TestPageIsAnApp(t *testing.T) {
 		worker := w.do("GET", base+"/worker.js")
 		if worker.Code != 200 || !strings.HasPrefix(worker.Header().Get("Content-Type"), "text/javascript") ||
 			!strings.Contains(worker.Body.String(), "showNotification") {
-			t.Errorf("%d %v", worker.Code, worker.Header())
+			t.Errorf("the service worker: %d %v", worker.Code, worker.Header())
 		}
 	})
 }
@@ -80,7 +80,7 @@ func TestPushSignUp(t *testing.T) {
 		if rec := w.do("GET", "/status/acme/push"); rec.Code != 200 || len(rec.Body.String()) != 87 {
 			t.Errorf("the key: %d %s", rec.Code, rec.Body)
 		} else if key, _ = w.store.PushKey(t.Context()); key.Public != rec.Body.String() {
-			t.Errorf("%s is not %s", rec.Body, key.Public)
+			t.Errorf("the served key: %s is not %s", rec.Body, key.Public)
 		}
 		good := newPushTarget(t, "https://fcm.googleapis.com/fcm/send/abcdefghijklmnop")
 		list := func() []audience.Subscriber {

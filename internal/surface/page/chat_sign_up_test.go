@@ -39,7 +39,7 @@ func TestChatSignUp(t *testing.T) {
 		sub := w.subscribers()[shown]
 		if sub.ID == "" || !sub.ConfirmedAt.IsZero() || len(sub.Components) != 1 || sub.Address != "" ||
 			sub.Code == "" {
-			t.Fatalf("%+v", w.subscribers())
+			t.Fatalf("the subscribers after the sign-up: %+v", w.subscribers())
 		}
 		wrong := send(url.Values{fieldCode: {"BBBB-BBBB"}})
 		if w.answer(wrong, 422); wrong.Body.String() != before {
@@ -60,7 +60,7 @@ func TestChatSignUp(t *testing.T) {
 		for range 2 { // a double click
 			rec := send(url.Values{fieldCode: {" " + strings.ToLower(sub.ShownCode())}})
 			if rec.Code != 303 || !strings.HasSuffix(rec.Header().Get("Location"), path+"?confirmed") {
-				t.Fatalf("%d %v", rec.Code, rec.Header())
+				t.Fatalf("the code: %d %v", rec.Code, rec.Header())
 			}
 		}
 		if w.subscribers()[shown].ConfirmedAt.IsZero() {
@@ -102,7 +102,7 @@ func TestChatsFollowWebhookSignUps(t *testing.T) {
 			fieldURL: {"https://hooks.slack.com/services/T/B/abcdefghijklmnop"}, fieldChannel: {"slack"},
 		}), 404)
 		if got := w.subscribers(); len(got) != 0 {
-			w.t.Errorf("%v", got)
+			w.t.Errorf("the subscribers: %v", got)
 		}
 	})
 }

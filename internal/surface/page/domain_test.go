@@ -39,7 +39,7 @@ func TestOwnDomain(t *testing.T) {
 		for _, host := range []string{own, "STATUS.acme.EXAMPLE:8443", own + "."} {
 			for _, path := range parts {
 				if rec := w.at(host, "GET", path); rec.Code != 200 {
-					t.Errorf("%s%s: %d", host, path, rec.Code)
+					t.Errorf("the status of %s%s: %d", host, path, rec.Code)
 				}
 			}
 		}
@@ -113,7 +113,7 @@ func TestOtherHostsThanOwnDomain(t *testing.T) {
 		}
 		for _, host := range []string{"", "localhost:8080", "localhost", "other.example", "acme.example", "x." + own} {
 			if got := htmltest.Parse(t, w.at(host, "GET", "/").Body.String()).One(t, "h1"); got != "Status pages" {
-				t.Errorf("at %q: %q", host, got)
+				t.Errorf("the heading at %q: %q", host, got)
 			}
 		}
 	})
@@ -161,7 +161,7 @@ func TestIndexIsNotReloadedForKnownHosts(t *testing.T) {
 				own: "/history", "192.0.2.1:8080": "/status/acme", "localhost": "/status/beta/history",
 			} {
 				if rec := w.at(host, "GET", path); rec.Code != 200 {
-					t.Errorf("%s%s: %d", host, path, rec.Code)
+					t.Errorf("the status of %s%s: %d", host, path, rec.Code)
 				}
 			}
 		}
@@ -203,7 +203,7 @@ func TestHostsOfInstallation(t *testing.T) {
 			}
 			for _, host := range []string{domain, "STATUS.acme.EXAMPLE:8443", domain + "."} {
 				if got := htmltest.Parse(t, w.at(host, "GET", "/").Body.String()).One(t, "h1"); got != c.want {
-					t.Errorf("%d: at %s: %q, want %q", i, host, got, c.want)
+					t.Errorf("the heading in case %d: at %s: %q, want %q", i, host, got, c.want)
 				}
 			}
 			served := c.want == "Acme"
@@ -242,7 +242,7 @@ func TestFormsAtOwnDomain(t *testing.T) {
 		w.answer(send("/subscribe", "email=ann@example.com", "https://"+own), 200)
 		sub := w.subscribers()["ann@example.com"]
 		if len(w.subscribers()) != 1 || sub.Key == "" {
-			t.Fatalf("%v", w.subscribers())
+			t.Fatalf("the subscribers: %v", w.subscribers())
 		}
 		path := "/subscription/" + sub.Key
 		w.secret(w.at(own, "GET", path), 200, sub.Key)

@@ -63,7 +63,7 @@ func (e *eventStream) next() map[string]string {
 		case err == io.EOF && line == "" && len(fields) == 0:
 			return nil
 		case err != nil:
-			e.t.Fatalf("%q, %v", line, err)
+			e.t.Fatalf("the line of an event: %q, %v", line, err)
 		case name != "":
 			fields[name] = value
 		case fields["event"] == "alive" && fields["id"] == "":
@@ -104,7 +104,7 @@ func TestEventStream(t *testing.T) {
 			"Content-Type": "text/event-stream", "Cache-Control": "no-store", "X-Accel-Buffering": "no",
 		} {
 			if got := o.res.Header.Get(name); got != want {
-				t.Errorf("%s is %q", name, got)
+				t.Errorf("the header: %s is %q", name, got)
 			}
 		}
 		m := o.next()
@@ -187,7 +187,7 @@ func TestStreamsOverHTTP2(t *testing.T) {
 			}
 			t.Cleanup(func() { res.Body.Close() })
 			if res.ProtoMajor != 2 || res.StatusCode != 200 || res.Header.Get("Content-Type") != "text/event-stream" {
-				t.Fatalf("%s %s %v", res.Proto, res.Status, res.Header)
+				t.Fatalf("the response: %s %s %v", res.Proto, res.Status, res.Header)
 			}
 			return &eventStream{t, res, bufio.NewReader(res.Body)}
 		}
@@ -220,7 +220,7 @@ func TestTagsOfHistoryAndIncidents(t *testing.T) {
 			for _, path := range []string{"/status/acme/history", "/status/acme/incidents/" + inc.ID} {
 				main := w.get(path, 200).All("main")[0]
 				if main.Attr("data-tag") != want || main.Attr("data-events") != "/status/acme/events" {
-					t.Errorf("%s has %v, want %s", path, main.Node.Attr, want)
+					t.Errorf("the tag and the stream: %s has %v, want %s", path, main.Node.Attr, want)
 				}
 			}
 			u, err := w.store.PostUpdate(t.Context(), w.ws, inc.ID, statuspage.IncidentUpdate{Message: "An update."},

@@ -164,7 +164,7 @@ func TestMonthAfterZoneChange(t *testing.T) {
 			must(w, page, err)
 			want := fmt.Sprintf("1–%d Dec", w.clock.now().In(page.Location()).Day())
 			if got := days(); got != want {
-				t.Errorf("%s in %s, want %s", got, zone, want)
+				t.Errorf("the days of the month: %s in %s, want %s", got, zone, want)
 			}
 		}
 	})

@@ -34,7 +34,7 @@ func TestLanguageOfRequest(t *testing.T) {
 				rec := w.do("GET", path+c.query, "Accept-Language", c.accept)
 				p := htmltest.Parse(t, rec.Body.String())
 				if got := p.All("html")[0].Attr("lang"); got != c.want {
-					t.Errorf("%+v at %s: %s", c, path, got)
+					t.Errorf("the language of %+v at %s: %s", c, path, got)
 				}
 				if rec.Header().Get("Vary") != "Accept-Encoding, Accept-Language" {
 					t.Errorf("Vary %q", rec.Header().Get("Vary"))
@@ -55,7 +55,7 @@ func TestLanguageOfRequest(t *testing.T) {
 				t.Errorf("%s is current: %v", a.Attr("hreflang"), current)
 			}
 			if got := w.get(a.Attr("href"), 200).All("html")[0].Attr("lang"); got != a.Attr("hreflang") {
-				t.Errorf("%s is in %s", a.Attr("href"), got)
+				t.Errorf("%s is in the language %s", a.Attr("href"), got)
 			}
 		}
 		if !slices.Equal(addresses, want) {
@@ -84,7 +84,7 @@ func TestOfferedLanguages(t *testing.T) {
 			must(w, page, err)
 			p := htmltest.Parse(t, w.do("GET", "/status/acme"+c.query, "Accept-Language", c.accept).Body.String())
 			if got := p.All("html")[0].Attr("lang"); got != c.want {
-				t.Errorf("%+v: %s", c, got)
+				t.Errorf("the language for %+v: %s", c, got)
 			}
 			links := len(offered)
 			if links == 0 {
@@ -116,7 +116,7 @@ func TestAlternateLanguages(t *testing.T) {
 			p := w.get(path, 200)
 			for i, tag := range []string{"de", "x-default"} {
 				if got := p.All("link[hreflang=" + tag + "]")[0].Attr("href"); got != want[i] {
-					t.Errorf("%s in %s: %s, want %s", path, tag, got, want[i])
+					t.Errorf("the alternate of %s in %s: %s, want %s", path, tag, got, want[i])
 				}
 			}
 			if got := p.All("footer a[hreflang=de]")[0].Attr("href"); !strings.HasPrefix(got, "/") {

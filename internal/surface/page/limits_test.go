@@ -170,7 +170,7 @@ func TestNotFoundLimitOfKeys(t *testing.T) {
 		}
 		if codes[404] != maxNotFoundPerAddress/2 || codes[200] != maxNotFoundPerAddress/2 ||
 			codes[429] != 2*maxNotFoundPerAddress {
-			t.Errorf("%v", codes)
+			t.Errorf("the responses by status %v", codes)
 		}
 		free()
 		rec := w.from("192.0.2.7", "POST", "/status/acme/unsubscribe/"+sub.Key)
@@ -236,7 +236,7 @@ func TestPoolBusy(t *testing.T) {
 		ctx, cancel := context.WithCancel(w.t.Context())
 		cancel()
 		if err := runIn(ctx, w.site.forms.unsubscribes, nil, func() error { return nil }); err != kernel.ErrBusy {
-			w.t.Errorf("%v", err)
+			w.t.Errorf("a request that has ended: %v", err)
 		}
 	})
 }
@@ -290,7 +290,7 @@ func TestSignUpsPerAddress(t *testing.T) {
 			t.Errorf("Retry-After %q", got)
 		}
 		if got := p.Texts(".sorry p")[0]; !strings.Contains(got, "41 minutes") {
-			t.Errorf("%q", got)
+			t.Errorf("the text about the limit: %q", got)
 		}
 		if got := len(w.subscribers()); got != signUpsPerAddress {
 			t.Errorf("%d subscribers", got)
@@ -368,7 +368,7 @@ func TestSignUpsPerNetwork(t *testing.T) {
 	}
 	v := l.take(netip.MustParseAddr("192.0.2.2"), audience.ChannelEmail, "", day)
 	if !v.Allowed || v.Remaining != signUpsPerNetwork-signUpsPerAddress-1 {
-		t.Errorf("%+v", v)
+		t.Errorf("another client of the network: %+v", v)
 	}
 }
 

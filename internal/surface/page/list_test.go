@@ -44,7 +44,7 @@ func TestListWithBrokenPages(t *testing.T) {
 				"All systems operational", "Major system outage", "Some systems are degraded",
 			}
 		if !slices.Equal(got, want) {
-			t.Errorf("%q, want %q", got, want)
+			t.Errorf("the list: %q, want %q", got, want)
 		}
 		if late := p.All(".late"); len(late) != 0 {
 			t.Error("a current list says that it is delayed")
@@ -76,7 +76,7 @@ func TestDelayedList(t *testing.T) {
 			}
 			late := strings.Join(p.Texts(".late"), "")
 			if (late != "") != c.late || c.late && !strings.Contains(late, i18n.English().Moment(loaded)) {
-				t.Errorf("after %v: %q", c.after, late)
+				t.Errorf("the delay after %v: %q", c.after, late)
 			}
 		}
 		w.site.list.Load = loads

@@ -89,7 +89,7 @@ func TestTitlesDoNotReorderText(t *testing.T) {
 				rec := w.do("GET", path+"?lang="+l.Tag)
 				body := rec.Body.String()
 				if found := strays(strings.ReplaceAll(body, "\r\n", "\n")); len(found) > 0 {
-					t.Errorf("%s in %s: %q", path, l.Tag, found)
+					t.Errorf("isolates that are not closed: %s in %s: %q", path, l.Tag, found)
 				}
 				if rec.Code == 200 && !strings.Contains(body, "eht") {
 					t.Errorf("%s in %s names nothing", path, l.Tag)

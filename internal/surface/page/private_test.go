@@ -474,7 +474,7 @@ func TestWellKnownPaths(t *testing.T) {
 			} {
 				rec := w.at(host, "GET", path)
 				if rec.Code != 200 || rec.Header().Get("Content-Type") != typ || rec.Body.Len() == 0 {
-					w.t.Errorf("%s at %s: %d %v", path, host, rec.Code, rec.Header())
+					w.t.Errorf("a well-known path: %s at %s: %d %v", path, host, rec.Code, rec.Header())
 				}
 			}
 			if rec := w.at(host, "GET", "/.well-known/security.txt"); rec.Code != 404 {
@@ -505,7 +505,7 @@ func TestTokensAreLimited(t *testing.T) {
 			w.t.Helper()
 			rec := w.do("GET", "/status/secret", "Authorization", bearer)
 			if rec.Code != want || (want == 429) != (rec.Header().Get("Retry-After") == "60") {
-				w.t.Errorf("%d %v, want %d", rec.Code, rec.Header(), want)
+				w.t.Errorf("a request with a token: %d %v, want %d", rec.Code, rec.Header(), want)
 			}
 		}
 		for range 3 {

@@ -148,7 +148,7 @@ func TestFeedsOverTime(t *testing.T) {
 		body := w.do("GET", "/status/other/history.atom").Body.String()
 		want := `<link rel="alternate" type="text/html" href="https://status.acme.example/incidents/` + inc.ID + `">`
 		if !strings.Contains(body, want) || strings.Contains(body, "localhost") {
-			t.Errorf("%s is not in %s", want, body)
+			t.Errorf("the links of the feed: %s is not in %s", want, body)
 		}
 
 		if err := w.store.Components().Delete(ctx, w.ws, "other", c.ID, kernel.Precondition{}); err != nil {
@@ -286,7 +286,7 @@ func TestPublicBase(t *testing.T) {
 		"https://acme.example":                   {Slug: "acme", Host: "acme.example"},
 	} {
 		if got := p.URL(s.base); got != want {
-			t.Errorf("%q, want %q", got, want)
+			t.Errorf("the URL of the page: %q, want %q", got, want)
 		}
 	}
 }

@@ -32,7 +32,7 @@ func TestVariantsShareOneLoad(t *testing.T) {
 						rec := w.at(host, "GET", path, "Accept-Language", l.Tag)
 						got := htmltest.Parse(t, rec.Body.String()).All("html")[0].Attr("lang")
 						if rec.Code != 200 || got != l.Tag {
-							t.Errorf("%s%s: %d in %s", host, path, rec.Code, got)
+							t.Errorf("the variant at %s%s: %d in %s", host, path, rec.Code, got)
 						}
 					}
 				}

@@ -63,12 +63,12 @@ func TestSMSSignUp(t *testing.T) {
 			fieldPhone: {"0049 151 / 123 456 78"}, fieldComponent: w.ids("North"),
 		}), 200)
 		if asked.One(t, "h1") != "Enter the code" || !strings.Contains(asked.Text(), "+4915112345678") {
-			t.Fatalf("%s", asked.Text())
+			t.Fatalf("the form for the code: %s", asked.Text())
 		}
 		sub := w.subscribers()["+4915112345678"]
 		if sub.Channel != audience.ChannelSMS || !sub.ConfirmedAt.IsZero() || len(sub.Components) != 1 ||
 			sub.Code == "" {
-			t.Fatalf("%+v", w.subscribers())
+			t.Fatalf("the subscribers after the sign-up: %+v", w.subscribers())
 		}
 		wrong := w.post(subscribePath, url.Values{fieldPhone: {"+4915112345678"}, fieldCode: {"BBBB-BBBB"}})
 		if w.answer(wrong, 422); wrong.Body.String() != unknown.Body.String() {
@@ -89,7 +89,7 @@ func TestSMSSignUp(t *testing.T) {
 		rec := w.post(subscribePath, url.Values{fieldPhone: {"+49 151 12345678"}, fieldCode: {sub.ShownCode()}})
 		if rec.Code != 303 || !strings.HasSuffix(rec.Header().Get("Location"), path+"?confirmed") ||
 			rec.Header().Get("Cache-Control") != "no-store" || w.subscribers()["+4915112345678"].ConfirmedAt.IsZero() {
-			t.Errorf("%d %v", rec.Code, rec.Header())
+			t.Errorf("the confirmation with the code: %d %v", rec.Code, rec.Header())
 		}
 		p := w.answer(w.do("GET", path+"?confirmed"), 200)
 		if !strings.Contains(p.Text(), "Thank you. Your subscription is confirmed.") {
@@ -146,7 +146,7 @@ func (w *mailFixture) shortLinks(key string) {
 		}
 		for _, bad := range []string{"", "x", strings.Repeat("k", kernel.PingTokenLength), key + "/x"} {
 			if rec := w.do("GET", short+bad); rec.Code != 404 {
-				w.t.Errorf("%s%s: %d", short, bad, rec.Code)
+				w.t.Errorf("a wrong short link: %s%s: %d", short, bad, rec.Code)
 			}
 		}
 		if rec := w.post(short+key, url.Values{}); rec.Code != 405 {
@@ -191,7 +191,7 @@ func TestSMSSignUpsAreLimited(t *testing.T) {
 		p = w.answer(full, 429)
 		if !strings.Contains(p.Text(), "No more phone numbers can be subscribed today") ||
 			full.Header().Get("Retry-After") != wait {
-			t.Errorf("%v, %s", full.Header(), p.Text())
+			t.Errorf("a sign-up above the limit: %v, %s", full.Header(), p.Text())
 		}
 	})
 }
@@ -205,7 +205,7 @@ func TestSMSIsNotOffered(t *testing.T) {
 			t.Error("SMS is offered")
 		}
 		if p := w.answer(w.post(subscribePath, phone), 404); !strings.Contains(p.Text(), "cannot send SMS") {
-			t.Errorf("%s", p.Text())
+			t.Errorf("a sign-up without a gateway: %s", p.Text())
 		}
 		if len(w.subscribers()) != 0 {
 			t.Error("subscribed")
@@ -224,7 +224,7 @@ func TestSMSIsNotOffered(t *testing.T) {
 		must(w.fixture, ch, err)
 		// The page in memory still offers it.
 		if p := w.answer(w.post(subscribePath, phone), 404); !strings.Contains(p.Text(), "cannot send SMS") {
-			t.Errorf("%s", p.Text())
+			t.Errorf("a sign-up at a page in memory: %s", p.Text())
 		}
 		w.clock.set(day.Add(2 * maxAge))
 		w.do("GET", "/status/acme")

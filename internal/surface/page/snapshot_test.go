@@ -112,7 +112,7 @@ func TestDatabaseUnavailable(t *testing.T) {
 					t.Errorf("%s after %v: says that it is delayed: %v", path, tc.after, got)
 				}
 				if tc.late && !strings.Contains(p.One(t, ".late"), i18n.English().Moment(contact)) {
-					t.Errorf("%s after %v: %q", path, tc.after, p.One(t, ".late"))
+					t.Errorf("the delay of %s after %v: %q", path, tc.after, p.One(t, ".late"))
 				}
 			}
 			p := w.get("/status/acme", 200)

@@ -188,14 +188,14 @@ func checkStatuspageDocument(t *testing.T, rec *httptest.ResponseRecorder, statu
 		}
 	}
 	if rec.Code != status || !bytes.Equal(got, body) {
-		t.Errorf("%d with %q, want %d with %q", rec.Code, got, status, body)
+		t.Errorf("the document: %d with %q, want %d with %q", rec.Code, got, status, body)
 	}
 	for name, want := range map[string]string{
 		"Cache-Control": web.CacheRevalidate, "Vary": "Accept-Encoding", "Access-Control-Allow-Origin": "*",
 		"Cross-Origin-Resource-Policy": "cross-origin",
 	} {
 		if h.Get(name) != want {
-			t.Errorf("%s is %q, want %q", name, h.Get(name), want)
+			t.Errorf("the header: %s is %q, want %q", name, h.Get(name), want)
 		}
 	}
 }
@@ -225,7 +225,7 @@ func TestStatuspageChanges(t *testing.T) {
 			s.Components[2].Status != "under_maintenance" ||
 			len(s.Incidents) != 1 || len(s.Maintenances) != 2 || s.Maintenances[0].Name != "Now" ||
 			s.Status.Indicator != "major" {
-			t.Fatalf("%+v", s)
+			t.Fatalf("the summary: %+v", s)
 		}
 		links := []string{
 			s.Page.URL, s.Incidents[0].Shortlink, s.Maintenances[0].Shortlink, s.Maintenances[1].Shortlink,
@@ -261,7 +261,7 @@ func (w *fixture) statuspageSummary(slug string) (s statuspageSummary) {
 	w.t.Helper()
 	rec := w.do("GET", "/status/"+slug+"/api/v2/summary.json")
 	if err := json.Unmarshal(rec.Body.Bytes(), &s); err != nil || rec.Code != 200 {
-		w.t.Fatalf("%d: %v", rec.Code, err)
+		w.t.Fatalf("the summary: %d: %v", rec.Code, err)
 	}
 	return s
 }
@@ -325,6 +325,6 @@ func TestStatuspageAtOwnDomain(t *testing.T) {
 func TestStatuspageNames(t *testing.T) {
 	got, want := slices.Sorted(slices.Values(statuspageapi.Names)), slices.Sorted(maps.Keys(statuspagetest.Documents))
 	if !slices.Equal(got, want) {
-		t.Errorf("%v, want %v", got, want)
+		t.Errorf("the names of the documents: %v, want %v", got, want)
 	}
 }

@@ -160,13 +160,13 @@ func checkStatuspageFixture(t *testing.T, summary []byte) {
 	}{"It is *slow*.\nStill.", "monitoring", []affected{{"North", "operational", "partial_outage"}}})
 	want.Incidents = []item{slow}
 	if len(got.Maintenances) != 2 {
-		t.Fatalf("%s", summary)
+		t.Fatalf("the maintenances: %s", summary)
 	}
 	for i, m := range []struct{ name, status string }{{"Now", "in_progress"}, {"Later", "scheduled"}} {
 		g := got.Maintenances[i]
 		if g.Name != m.name || g.Status != m.status || g.Impact != "maintenance" ||
 			len(g.Components) != 1 || g.Components[0] != south {
-			t.Errorf("%+v, want %s", g, m.name)
+			t.Errorf("the maintenance: %+v, want %s", g, m.name)
 		}
 	}
 	if !reflect.DeepEqual(got, want) {

@@ -70,11 +70,11 @@ func (w *mailFixture) answer(rec *httptest.ResponseRecorder, status int) htmltes
 	w.t.Helper()
 	h := rec.Header()
 	if rec.Code != status || h.Get("Content-Type") != typeHTML {
-		w.t.Fatalf("%d, want %d, %v", rec.Code, status, h)
+		w.t.Fatalf("the status is %d, want %d, %v", rec.Code, status, h)
 	}
 	if h.Get("Cache-Control") != web.CacheNever || h.Get("Etag") != "" || h.Get("Location") != "" ||
 		h["Set-Cookie"] != nil {
-		w.t.Errorf("%d: %v", status, h)
+		w.t.Errorf("the header of an uncacheable answer: %d: %v", status, h)
 	}
 	p := htmltest.Parse(w.t, rec.Body.String())
 	htmltest.CheckPage(w.t, "the answer", p)
@@ -204,11 +204,11 @@ func TestSubscribeWithoutMail(t *testing.T) {
 		}
 		p = w.answer(w.post("/status/acme/subscribe", url.Values{fieldEmail: {"ann@example.com"}}), 404)
 		if got := p.One(w.t, "h1"); got != "E-mail is not set up here" {
-			w.t.Errorf("%q", got)
+			w.t.Errorf("the heading without mail: %q", got)
 		}
 		w.get("/status/acme/subscribe", 404)
 		if got := w.subscribers(); len(got) != 0 {
-			w.t.Errorf("%v", got)
+			w.t.Errorf("the subscribers: %v", got)
 		}
 	})
 }
@@ -224,7 +224,7 @@ func TestSignUpResponsesAreEqual(t *testing.T) {
 			t.Helper()
 			rec := w.post("/status/acme/subscribe", form)
 			if got := w.answer(rec, 200).One(t, "h1"); got != "Check your mail" {
-				t.Errorf("%q", got)
+				t.Errorf("the heading after a sign-up: %q", got)
 			}
 			responses = append(responses, fmt.Sprint(rec.Header(), rec.Body))
 		}
@@ -232,7 +232,7 @@ func TestSignUpResponsesAreEqual(t *testing.T) {
 		sub := w.subscribers()["ann@example.com"]
 		if sub.Channel != audience.ChannelEmail || !sub.ConfirmedAt.IsZero() ||
 			!slices.Equal(sub.Components, w.ids("North", "South")) {
-			t.Errorf("%+v", sub)
+			t.Errorf("the subscriber: %+v", sub)
 		}
 		signUp(ann)
 		signUp(url.Values{fieldEmail: {"bob@example.com"}})
@@ -248,7 +248,7 @@ func TestSignUpResponsesAreEqual(t *testing.T) {
 		}
 		got := slices.Sorted(maps.Keys(w.subscribers()))
 		if !slices.Equal(got, []string{"ann@example.com", "bob@example.com"}) {
-			t.Errorf("%v", got)
+			t.Errorf("the subscribers: %v", got)
 		}
 	})
 }
@@ -306,7 +306,7 @@ func TestInvalidSignUps(t *testing.T) {
 			}
 		}
 		if got := w.subscribers(); len(got) != 0 {
-			t.Errorf("%v of %s", got, other.ID)
+			t.Errorf("subscribers of invalid sign-ups: %v of %s", got, other.ID)
 		}
 		w.answer(w.post("/status/nope/subscribe", url.Values{fieldEmail: {"ann@example.com"}}), 404)
 	})
@@ -325,7 +325,7 @@ func TestMalformedForms(t *testing.T) {
 				"email=a@example.com&x=" + strings.Repeat("x", maxForm-len("email=a@example.com&x=")+1): 413,
 			} {
 				if got := w.send(path, body).Code; got != want {
-					w.t.Errorf("%s, %.40s: %d, want %d", path, body, got, want)
+					w.t.Errorf("the status of %s, %.40s: %d, want %d", path, body, got, want)
 				}
 			}
 		}
@@ -387,7 +387,7 @@ func TestOrigins(t *testing.T) {
 			} {
 				rec := w.send(path, body, c.fields...)
 				if accepted := rec.Code == 200; accepted != c.accepted || !accepted && rec.Code != 403 {
-					w.t.Errorf("%s from %v: %d", path, c.fields, rec.Code)
+					w.t.Errorf("the status of %s from %v: %d", path, c.fields, rec.Code)
 				}
 			}
 		}

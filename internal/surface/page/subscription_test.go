@@ -30,7 +30,7 @@ func (w *mailFixture) secret(rec *httptest.ResponseRecorder, status int, key str
 	p := w.answer(rec, status)
 	for name, want := range map[string]string{"Referrer-Policy": "no-referrer", "X-Robots-Tag": "noindex"} {
 		if got := rec.Header().Get(name); got != want {
-			w.t.Errorf("%s is %q", name, got)
+			w.t.Errorf("the header: %s is %q", name, got)
 		}
 	}
 	if strings.Contains(fmt.Sprint(rec.Header(), rec.Body), key) {
@@ -148,7 +148,7 @@ func TestSubscriptionEnds(t *testing.T) {
 		t, s := w.t, newSubscription(w)
 		p := w.secret(w.send(s.path, "action=unsubscribe"), 200, s.Key)
 		if got := p.One(t, "h1"); got != "You are unsubscribed" || len(w.subscribers()) != 0 {
-			t.Errorf("%q, %v", got, w.subscribers())
+			t.Errorf("after unsubscribing: %q, %v", got, w.subscribers())
 		}
 		for _, rec := range []*httptest.ResponseRecorder{
 			w.do("GET", s.path), w.send(s.path, "action=confirm"), w.send(s.path, "action=save"),
@@ -189,7 +189,7 @@ func TestInvalidChanges(t *testing.T) {
 			w.answer(w.send(path, body), 400)
 		}
 		if got := w.subscribers()["ann@example.com"]; len(got.Components) != 0 || !got.Active() {
-			t.Errorf("%+v", got)
+			t.Errorf("the subscriber after invalid changes: %+v", got)
 		}
 		// A link outlives its page's slug.
 		for _, path := range []string{"/status/beta/subscription/", "/status/former/subscription/"} {
@@ -221,7 +221,7 @@ func TestWebhookAndSuspendedSubscriptions(t *testing.T) {
 		got := p.Texts(".facts div")
 		if len(got) != 3 || got[0] != "Notifications tohttps://hooks.example/a?b=c" ||
 			strings.Contains(p.RawText(), "whsec_") {
-			t.Errorf("%q", got)
+			t.Errorf("the facts: %q", got)
 		}
 		req := pageRequest{
 			snap:    &snapshot{page: statuspage.Page{Name: "Acme", Slug: "acme"}},

@@ -126,7 +126,7 @@ func (l timelines) check(t *testing.T, want []string) {
 		"the page": l.html, "the history": l.history, "Atom": l.atom, "RSS": l.rss,
 	} {
 		if !slices.Equal(got, want) {
-			t.Errorf("%s has %q, want %q", name, got, want)
+			t.Errorf("the timeline: %s has %q, want %q", name, got, want)
 		}
 	}
 }

@@ -37,12 +37,12 @@ func TestWebhookSignUp(t *testing.T) {
 		form := url.Values{fieldURL: {" " + target + " "}, fieldComponent: w.ids("North")}
 		p := w.answer(w.post("/status/acme/subscribe", form), 200)
 		if got := p.One(t, "h1"); got != "Check your webhook" {
-			t.Errorf("%q", got)
+			t.Errorf("the heading after the sign-up: %q", got)
 		}
 		sub := w.subscribers()[target]
 		if sub.Channel != audience.ChannelWebhook || sub.AddedByOperator || !sub.ConfirmedAt.IsZero() ||
 			len(sub.Components) != 1 {
-			t.Fatalf("%+v", sub)
+			t.Fatalf("the subscriber after the sign-up: %+v", sub)
 		}
 		path := "/status/acme/subscription/" + sub.Key
 		shown := func(what string, rec *httptest.ResponseRecorder, want bool) {
@@ -64,7 +64,7 @@ func TestWebhookSignUp(t *testing.T) {
 		}
 		w.answer(w.send("/status/acme/unsubscribe/"+sub.Key, `{"type":"any"}`), 200)
 		if got := w.subscribers(); len(got) != 0 {
-			t.Errorf("%v", got)
+			t.Errorf("the subscribers after unsubscribing: %v", got)
 		}
 	})
 }
@@ -97,7 +97,7 @@ func TestWebhookSignUpResponsesAreEqual(t *testing.T) {
 		all := w.subscribers()
 		got := all[operators.Target]
 		if len(all) != 2 || got.ID != operators.ID || got.Key != operators.Key || got.ConfirmedAt.IsZero() {
-			w.t.Errorf("%v", all)
+			w.t.Errorf("the subscribers: %v", all)
 		}
 		entries, _, err := w.store.Deliveries(w.t.Context(), w.ws, "acme", store.DeliveryFilter{},
 			store.Pagination{Page: 1, PerPage: 10})
@@ -141,7 +141,7 @@ func TestInvalidWebhookSignUps(t *testing.T) {
 			t.Error("webhooks are offered though they are switched off")
 		}
 		if got := w.subscribers(); len(got) != 0 {
-			t.Errorf("%v", got)
+			t.Errorf("the subscribers of invalid sign-ups: %v", got)
 		}
 	})
 }

@@ -69,7 +69,7 @@ func TestWidgetIsLate(t *testing.T) {
 		w.clock.set(w.store.LastContact().Add(delayedAfter + time.Millisecond))
 		after := w.do("GET", "/status/acme/widget")
 		if after.Code != 200 || after.Body.String() == before.Body.String() {
-			w.t.Errorf("%d: %s", after.Code, after.Body)
+			w.t.Errorf("the late widget: %d: %s", after.Code, after.Body)
 		}
 	})
 }

@@ -32,7 +32,7 @@ func TestAcceptsGzip(t *testing.T) {
 		strings.Repeat(",", 10_000): false,
 	} {
 		if got := acceptsGzip([]string{field}); got != want {
-			t.Errorf("%.40q: %v", field, got)
+			t.Errorf("whether gzip is accepted: %.40q: %v", field, got)
 		}
 	}
 	if acceptsGzip(nil) || !acceptsGzip([]string{"br", "gzip"}) {

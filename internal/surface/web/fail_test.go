@@ -31,7 +31,7 @@ func serveHandler(t *testing.T, r *http.Request, h Handler) (*httptest.ResponseR
 	Handle(slog.New(slog.NewTextHandler(&log, nil)), h).ServeHTTP(w, r)
 	var body map[string]any
 	if err := json.Unmarshal(w.Body.Bytes(), &body); err != nil {
-		t.Fatalf("%v in %s", err, w.Body)
+		t.Fatalf("the body: %v in %s", err, w.Body)
 	}
 	if got := w.Header().Get("Content-Type"); got != "application/json" {
 		t.Errorf("Content-Type is %s", got)
@@ -143,7 +143,7 @@ func TestFailures(t *testing.T) {
 				}
 				for name, want := range tt.header {
 					if got := w.Header().Get(name); got != want {
-						t.Errorf("%s is %q, want %q", name, got, want)
+						t.Errorf("the header: %s is %q, want %q", name, got, want)
 					}
 				}
 				if (log != "") != tt.logged {
@@ -167,7 +167,7 @@ func TestInternalErrors(t *testing.T) {
 			w, body, log := serveHandler(t, httptest.NewRequest("GET", "/x?secret=1", nil), h)
 			if w.Code != 500 || body["message"] != "Something went wrong on our side." || body["code"] != "internal" ||
 				len(body) != 3 {
-				t.Errorf("%d %v", w.Code, body)
+				t.Errorf("the response to an internal error: %d %v", w.Code, body)
 			}
 			id, _ := body["id"].(string)
 			if !strings.HasPrefix(id, "err_") || !strings.Contains(log, "id="+id) || !strings.Contains(log, "hunter2") {
@@ -341,6 +341,6 @@ func TestChoices(t *testing.T) {
 func TestMarshalLeavesTextAsItIs(t *testing.T) {
 	got, err := jsonobject.Marshal(map[string]string{"a": "<b>&'\" é\u2028"})
 	if want := "{\"a\":\"<b>&'\\\" é\\u2028\"}\n"; err != nil || string(got) != want {
-		t.Errorf("%s, %v", got, err)
+		t.Errorf("the JSON: %s, %v", got, err)
 	}
 }

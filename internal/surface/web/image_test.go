@@ -17,7 +17,7 @@ func TestSVG(t *testing.T) {
 			"xmlns='http://www.w3.org/2000/svg'><style><![CDATA[a>b{}]]></style></svg>",
 	} {
 		if got := imageType([]byte(body)); got != "image/svg+xml" {
-			t.Errorf("%s is %s", body, got)
+			t.Errorf("the type of %s is %s", body, got)
 		}
 	}
 }

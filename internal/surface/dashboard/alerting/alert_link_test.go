@@ -103,7 +103,7 @@ func TestAlertLink(t *testing.T) {
 		all, _, err := s.Store.Alerts(t.Context(), owner.Actor(), store.AlertFilter{State: alert.Acknowledged},
 			store.Pagination{Page: 1, PerPage: 10})
 		if err != nil || len(all) != 1 || all[0].AcknowledgedBy != "Ann (by link)" {
-			t.Errorf("%+v, %v", all, err)
+			t.Errorf("the acknowledged alerts: %+v, %v", all, err)
 		}
 		owner.Wants(owner.Get("/admin/alerts/"+all[0].ID), http.StatusOK, "<bdi>Ann (by link)</bdi> acknowledged it")
 		wantsAcknowledgement(owner, kernel.Actor{Kind: kernel.ActorLink, Name: "Ann", Address: "127.0.0.1"})
@@ -127,7 +127,7 @@ func TestAlertLinkOfUser(t *testing.T) {
 		all, _, err := s.Store.Alerts(t.Context(), owner.Actor(), store.AlertFilter{State: alert.Acknowledged},
 			store.Pagination{Page: 1, PerPage: 10})
 		if err != nil || len(all) != 1 || all[0].AcknowledgedBy != "Ada Lovelace" {
-			t.Errorf("%+v, %v", all, err)
+			t.Errorf("the acknowledged alerts: %+v, %v", all, err)
 		}
 		wantsAcknowledgement(owner, kernel.Actor{
 			Kind: kernel.ActorUser, ID: owner.Actor().ID, Name: "Ada Lovelace", Address: "127.0.0.1",
@@ -161,7 +161,7 @@ func TestAlertLinkOfAnotherWorkspace(t *testing.T) {
 		all, _, err := s.Store.Alerts(t.Context(), owner.Actor(), store.AlertFilter{State: alert.Acknowledged},
 			store.Pagination{Page: 1, PerPage: 10})
 		if err != nil || len(all) != 1 || all[0].AcknowledgedBy != "Ada Lovelace (by link)" {
-			t.Errorf("%+v, %v", all, err)
+			t.Errorf("the acknowledged alerts: %+v, %v", all, err)
 		}
 	})
 }

@@ -50,7 +50,7 @@ func TestStatesOfChannels(t *testing.T) {
 		{health(func(h *alert.Health) { *h = alert.Health{} }), "Not used yet", neutral},
 	} {
 		if shown := (shownChannel{c.channel}); shown.State() != c.state || shown.Tone() != c.tone {
-			t.Errorf("%s %s, want %s %s", shown.State(), shown.Tone(), c.state, c.tone)
+			t.Errorf("the state of a channel: %s %s, want %s %s", shown.State(), shown.Tone(), c.state, c.tone)
 		}
 	}
 }
@@ -88,7 +88,7 @@ func TestStatesOfSilences(t *testing.T) {
 		-1: "Planned", 0: "Now", time.Hour - 1: "Now", time.Hour: "Ended",
 	} {
 		if got := silenceState(s, at.Add(after)); got != want {
-			t.Errorf("after %s: %s, want %s", after, got, want)
+			t.Errorf("the state of a silence after %s: %s, want %s", after, got, want)
 		}
 	}
 }
@@ -119,7 +119,7 @@ func TestEntriesOfNotices(t *testing.T) {
 		e := noticeEntry(n)
 		got := fmt.Sprintf("%s %s %s: %s", e.Who, e.Tone, e.What, e.Result)
 		if got != c.want || !e.At.Equal(at) || !e.Sent.Equal(n.SentAt) {
-			t.Errorf("%q, want %q", got, c.want)
+			t.Errorf("the entry of a notice: %q, want %q", got, c.want)
 		}
 	}
 }

@@ -102,7 +102,7 @@ func TestSilenceOfAlert(t *testing.T) {
 			store.Pagination{Page: 1, PerPage: 10})
 		if err != nil || len(all) != 1 || all[0].Monitors[0] != m.ID ||
 			all[0].EndsAt.Sub(all[0].StartsAt).Round(time.Minute) != 4*time.Hour {
-			t.Fatalf("%+v, %v", all, err)
+			t.Fatalf("the silences: %+v, %v", all, err)
 		}
 		err = s.Store.Silences().Delete(t.Context(), owner.Actor(), "", all[0].ID, kernel.Precondition{})
 		if err != nil {
@@ -118,7 +118,7 @@ func TestSilenceOfAlert(t *testing.T) {
 		rules, _, err := s.Store.AlertRules().List(t.Context(), owner.Actor(), "", store.Filter{},
 			store.Pagination{Page: 1, PerPage: 10})
 		if err != nil || len(rules) != 1 {
-			t.Fatalf("%+v, %v", rules, err)
+			t.Fatalf("the rules: %+v, %v", rules, err)
 		}
 		err = s.Store.AlertRules().Delete(t.Context(), owner.Actor(), "", rules[0].ID, kernel.Precondition{})
 		if err != nil {
@@ -163,7 +163,7 @@ func TestSilenceUntilTomorrowWithoutPage(t *testing.T) {
 		silences, _, err := s.Store.Silences().List(s.Context(), owner.Actor(), "", store.Filter{},
 			store.Pagination{Page: 1, PerPage: 10})
 		if err != nil || len(silences) != 1 {
-			t.Fatalf("%+v, %v", silences, err)
+			t.Fatalf("the silences: %+v, %v", silences, err)
 		}
 		berlin, err := time.LoadLocation("Europe/Berlin")
 		if err != nil {
@@ -236,7 +236,7 @@ func TestSilences(t *testing.T) {
 		all, _, err := s.Store.Silences().List(t.Context(), owner.Actor(), "", store.Filter{},
 			store.Pagination{Page: 1, PerPage: 10})
 		if err != nil || len(all) != 1 {
-			t.Fatalf("%+v, %v", all, err)
+			t.Fatalf("the silences: %+v, %v", all, err)
 		}
 		path = "/admin/silences/" + all[0].ID
 		shown := owner.Wants(owner.Get(path), http.StatusOK, `value="critical" checked`, `value="prod, web"`)
@@ -255,7 +255,7 @@ func TestSilences(t *testing.T) {
 		owner.Lacks(same, "Someone else has saved “Restore")
 		now, err := s.Store.Silences().Get(t.Context(), owner.Actor(), "", all[0].ID)
 		if err != nil || now.About != "everything, tagged db" || !now.StartsAt.Equal(all[0].StartsAt) {
-			t.Errorf("%+v, %v", now, err)
+			t.Errorf("the silence after the edit: %+v, %v", now, err)
 		}
 		owner.Wants(owner.Post(path+"/end"), http.StatusSeeOther, "/admin/silences")
 		owner.Wants(owner.Get("/admin/silences"), http.StatusOK, "Nothing is silenced.")

@@ -39,10 +39,10 @@ func TestOnCallCalendarOfWeeks(t *testing.T) {
 		{1, 2, "Wed 28: Bob 12:00Ann* 14:00Bob"}, {1, 6, "Sun 1 Nov: Bob"}, {3, 6, "Sun 15: Bob"},
 	} {
 		if got := text(weeks[c.week][c.day]); got != c.want {
-			t.Errorf("%s, want %s", got, c.want)
+			t.Errorf("who is on call: %s, want %s", got, c.want)
 		}
 	}
 	if !weeks[0][2].Today || weeks[0][2].Past || !weeks[0][1].Past || len(weeks) != calendarWeeks {
-		t.Errorf("%+v", weeks[0])
+		t.Errorf("the first week: %+v", weeks[0])
 	}
 }

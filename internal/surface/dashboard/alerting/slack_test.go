@@ -187,7 +187,7 @@ func TestSlackButton(t *testing.T) {
 		a.slack.Wants(press(a.slack, slackPress{body: a.good}), http.StatusOK) // a replay
 		a.slack.Wants(press(a.slack, slackPress{body: pressed(t, "acknowledge", a.key, "Eve")}), http.StatusOK)
 		if is, by := a.state(); is != alert.Acknowledged || by != "Grace Hopper in Slack" {
-			t.Errorf("%s by %s", is, by)
+			t.Errorf("the alert after the button was pressed: %s by %s", is, by)
 		}
 		wantsAcknowledgement(a.owner, kernel.Actor{Kind: kernel.ActorSlack, Name: "Grace Hopper", Address: "127.0.0.1"})
 		message := alertMessage(a.owner)

@@ -13,6 +13,6 @@ func TestOtherErrorsAreInOrder(t *testing.T) {
 	}
 	f.Draw(Field{Name: "c"})
 	if got := strings.Join(f.Others(), " "); got != "The a is wrong. The b is wrong. The d is wrong. The e is wrong." {
-		t.Error(got)
+		t.Errorf("the other errors: %s", got)
 	}
 }

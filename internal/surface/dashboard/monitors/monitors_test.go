@@ -340,7 +340,7 @@ func TestSignalsAreShown(t *testing.T) {
 		link, _, _ = strings.Cut(link, `"`)
 		text := v.Wants(v.Get(path+"/signals/"+link), http.StatusOK, output)
 		if text.Header.Get("Content-Type") != "text/plain; charset=utf-8" {
-			s.Error(text.Header)
+			s.Errorf("the header of an output: %v", text.Header)
 		}
 		v.Wants(v.Get(path+"/signals/sig_0000000000000000000a"), http.StatusNotFound)
 		m, err := s.Store.Monitor(s.Context(), v.Actor(), m.ID)

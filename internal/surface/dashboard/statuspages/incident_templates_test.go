@@ -82,12 +82,12 @@ func TestIncidentOfATemplateOverTheAPI(t *testing.T) {
 		}
 		i, first, err := s.Store.BeginIncident(s.Context(), v.Actor(), "acme", "Slow", n, statuspage.IncidentUpdate{})
 		if err != nil || i.Title != "Website is slow" || i.Impact != kernel.ImpactMinor || first.Message != "Acme" {
-			s.Errorf("%+v, %v", i, err)
+			s.Errorf("the incident of a template: %+v, %v", i, err)
 		}
 		n.Title = "Mine"
 		i, _, err = s.Store.BeginIncident(s.Context(), v.Actor(), "acme", "Slow", n, first)
 		if err != nil || i.Title != "Mine" {
-			s.Errorf("%+v, %v", i, err)
+			s.Errorf("the incident with a title: %+v, %v", i, err)
 		}
 		for template, page := range map[string]string{"Slow": "second", "Fast": "acme"} {
 			_, _, err := s.Store.BeginIncident(s.Context(), v.Actor(), page, template, statuspage.Incident{}, first)

@@ -44,7 +44,7 @@ func TestDeliveries(t *testing.T) {
 		subscribers, _, err := s.Store.Subscribers(s.Context(), owner.Actor(), "acme", store.SubscriberFilter{},
 			store.Pagination{Page: 1, PerPage: 10})
 		if err != nil || len(subscribers) != 1 {
-			s.Fatalf("%v, %v", subscribers, err)
+			s.Fatalf("the subscribers: %v, %v", subscribers, err)
 		}
 		err = s.Store.DeleteSubscriber(s.Context(), owner.Actor(), "acme", subscribers[0].ID, kernel.Precondition{})
 		if err != nil {

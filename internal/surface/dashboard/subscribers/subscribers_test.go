@@ -401,7 +401,7 @@ func TestBrowserCannotBeEdited(t *testing.T) {
 		all, _, err := s.Store.Subscribers(t.Context(), v.Actor(), "acme", store.SubscriberFilter{},
 			store.Pagination{Page: 1, PerPage: 10})
 		if err != nil || len(all) != 1 {
-			t.Fatalf("%+v, %v", all, err)
+			t.Fatalf("the subscribers: %+v, %v", all, err)
 		}
 		v.Wants(v.Post(path+"/"+all[0].ID, "components", c.ID, "tag",
 			dashboardtest.TagIn(t, v.Get(path+"/"+all[0].ID))), 422,

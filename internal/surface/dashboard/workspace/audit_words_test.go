@@ -37,7 +37,7 @@ func TestChangesOf(t *testing.T) {
 		{"name", "Old", "New <b>"}, {"note", "", ""}, {"sort order", "1", ""}, {"tags", "", `["a","b"]`},
 	}
 	if !reflect.DeepEqual(got, want) {
-		t.Errorf("got %q, want %q", got, want)
+		t.Errorf("the changes: %q, want %q", got, want)
 	}
 }
 

@@ -22,7 +22,7 @@ func TestPingLoad(t *testing.T) {
 	}
 	want := load{PerSecond: 5, Busy: 0.25, CanTake: 20}
 	if got := r.now(); got != want {
-		t.Errorf("%+v, want %+v", got, want)
+		t.Errorf("the load: %+v, want %+v", got, want)
 	}
 	if got := r.peak(); got != want {
 		t.Errorf("the peak is %+v, want %+v", got, want)
@@ -36,7 +36,7 @@ func TestPingLoad(t *testing.T) {
 	}
 	for busy, text := range map[float64]string{0: "0.0 %", 0.0004: "less than 0.1 %", 0.256: "25.6 %"} {
 		if got := (load{Busy: busy}).BusyPercent(); got != text {
-			t.Errorf("%v is %q", busy, got)
+			t.Errorf("the share in percent: %v is %q", busy, got)
 		}
 	}
 }

@@ -84,7 +84,7 @@ func TestBackup(t *testing.T) {
 		if a.Header.Get("Content-Length") != strconv.Itoa(len(a.Text)) ||
 			!strings.HasPrefix(a.Header.Get("Content-Disposition"), "attachment;") ||
 			a.Header.Get("Cache-Control") != "no-store" {
-			s.Errorf("%v", a.Header)
+			s.Errorf("the header of the backup: %v", a.Header)
 		}
 		path := filepath.Join(s.TempDir(), "copy.db")
 		if err := os.WriteFile(path, []byte(a.Text), 0o600); err != nil {

@@ -43,7 +43,7 @@ func readBadge(t testing.TB, svg []byte) (d drawing) {
 			break
 		}
 		if err != nil {
-			t.Fatalf("%v in %s", err, svg)
+			t.Fatalf("the badge: %v in %s", err, svg)
 		}
 		switch token := token.(type) {
 		case xml.StartElement:
@@ -53,7 +53,7 @@ func readBadge(t testing.TB, svg []byte) (d drawing) {
 			}
 			for _, a := range token.Attr {
 				if !slices.Contains(strings.Fields(attributes), a.Name.Local) {
-					t.Errorf("%s has %v in %s", token.Name.Local, a.Name, svg)
+					t.Errorf("the element: %s has %v in %s", token.Name.Local, a.Name, svg)
 				}
 				if a.Name.Local == "fill" {
 					d.fills = append(d.fills, a.Value)
@@ -75,10 +75,10 @@ func readBadge(t testing.TB, svg []byte) (d drawing) {
 			case "style":
 				d.style += string(token)
 			default:
-				t.Errorf("%q in %s", token, in)
+				t.Errorf("text outside of text elements: %q in %s", token, in)
 			}
 		default:
-			t.Errorf("%T in %s", token, svg)
+			t.Errorf("a token that no badge needs: %T in %s", token, svg)
 		}
 	}
 	return d
@@ -117,7 +117,7 @@ func TestBadge(t *testing.T) {
 		got, ok := NewSet(sum).Badge(c.component, Options{Uptime: c.uptime}, false)
 		got.message = strings.ReplaceAll(got.message, "\u00a0", " ")
 		if want := (Badge{c.label, c.message, c.tone.Tone()}); !ok || got != want {
-			t.Errorf("%+v: %+v", c, got)
+			t.Errorf("the badge of %+v: %+v", c, got)
 		}
 		if got, _ := NewSet(sum).Badge(c.component, Options{}, true); got.tone != kernel.StatusUnknown.Tone() {
 			t.Errorf("outdated: %+v", got)
@@ -132,7 +132,7 @@ func TestBadge(t *testing.T) {
 		0.9499: "major", 0: "major",
 	} {
 		if got := uptimeTone(share).Name; got != want {
-			t.Errorf("%v is %s, want %s", share, got, want)
+			t.Errorf("the tone of the uptime: %v is %s, want %s", share, got, want)
 		}
 	}
 }

@@ -69,7 +69,7 @@ func TestShapes(t *testing.T) {
 		"band": {c.Band, there + "L120.0 120.0 L90.0 120.0 L30.0 80.0 L0.0 80.0Z" + "M" + single + "L" + single + "Z"},
 	} {
 		if line.got != line.want {
-			t.Errorf("%s is %s, want %s", name, line.got, line.want)
+			t.Errorf("the line: %s is %s, want %s", name, line.got, line.want)
 		}
 	}
 	if c.Top != 200*time.Millisecond || c.Half() != 100*time.Millisecond || c.Mid() != checkchart.Height/2 {
@@ -104,6 +104,6 @@ func TestShade(t *testing.T) {
 func TestEmptyChart(t *testing.T) {
 	c := checkchart.New(start, start.Add(time.Hour), 5*time.Minute, nil)
 	if c.P50 != "" || c.Failures != nil || c.Total.Count != 0 || c.Top <= 0 {
-		t.Errorf("%+v", c)
+		t.Errorf("the empty chart: %+v", c)
 	}
 }

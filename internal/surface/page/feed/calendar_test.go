@@ -155,11 +155,11 @@ func FuzzCalendar(f *testing.F) {
 					t.Errorf("the description is %q, want %q at its end", got, text)
 				}
 				if shown := markdown.Clip(markdowntest.Line(name), maxName); !strings.Contains(got, shown) {
-					t.Errorf("%q is not in %q", shown, got)
+					t.Errorf("the summary: %q is not in %q", shown, got)
 				}
 			case "X-WR-CALNAME":
 				if got := unescape(t, l.value); !strings.Contains(got, markdowntest.Line(name)) {
-					t.Errorf("%q is not in %q", markdowntest.Line(name), got)
+					t.Errorf("the name of the calendar: %q is not in %q", markdowntest.Line(name), got)
 				}
 			}
 		}

@@ -307,11 +307,11 @@ func checkContent(t *testing.T, content string) {
 				t.Errorf("a control character in %q", n.Data)
 			}
 		case n.Type != xhtml.ElementNode || !ok:
-			t.Errorf("%v %q in %q", n.Type, n.Data, content)
+			t.Errorf("a node that is not allowed: %v %q in %q", n.Type, n.Data, content)
 		}
 		for _, a := range n.Attr {
 			if !slices.Contains(attributes, a.Key) {
-				t.Errorf("%s has %s in %q", n.Data, a.Key, content)
+				t.Errorf("an attribute that is not allowed: %s has %s in %q", n.Data, a.Key, content)
 			}
 			if a.Key == "href" {
 				u, err := url.Parse(a.Val)
@@ -353,14 +353,14 @@ func FuzzFeed(f *testing.F) {
 				t.Errorf("in one %+v, in the other %+v", e, item)
 			}
 			if strings.Count(e.Content.HTML, want) != 1 && message != "We *look* into it." {
-				t.Errorf("%q is not in %q", want, e.Content.HTML)
+				t.Errorf("the message: %q is not in %q", want, e.Content.HTML)
 			}
 			checkContent(t, e.Content.HTML)
 			if html.UnescapeString(item.Description) != e.Summary || strings.ContainsAny(item.Description, "<>") {
 				t.Errorf("the summary %q is %q", e.Summary, item.Description)
 			}
 			if want := markdown.Excerpt(message); !strings.Contains(e.Summary, strings.TrimSpace(want)) {
-				t.Errorf("%q is not in %q", want, e.Summary)
+				t.Errorf("the excerpt: %q is not in %q", want, e.Summary)
 			}
 		}
 	})

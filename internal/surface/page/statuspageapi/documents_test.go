@@ -544,7 +544,7 @@ func TestFaultsAreFound(t *testing.T) {
 		summary = string(documentsOf(t, samplePage(r, "Hello"))["summary.json"])
 	}
 	if faults := statuspagetest.Faults("summary.json", []byte(summary)); len(faults) > 0 {
-		t.Fatal(faults)
+		t.Fatalf("the summary: %v", faults)
 	}
 	for old, spoilt := range map[string]string{
 		`"showcase":true`:              `"showcase":true,"uptime":1`,

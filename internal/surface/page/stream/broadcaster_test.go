@@ -256,7 +256,7 @@ func TestChangeWhileTheStateIsLoaded(t *testing.T) {
 		v.mu.Lock()
 		defer v.mu.Unlock()
 		if len(v.got) != 2 || !strings.Contains(v.got[0], "\nid: a\n") || v.got[1] != change("b") {
-			t.Errorf("got %q", v.got)
+			t.Errorf("the events: %q", v.got)
 		}
 	})
 }
@@ -515,7 +515,7 @@ func TestRefusedStreamsCostNothing(t *testing.T) {
 	rec := httptest.NewRecorder()
 	err := s.Serve(rec, httptest.NewRequest("GET", "/events", nil), s.topic)
 	if err != nil || rec.Code != 503 || rec.Header().Get("Retry-After") == "" {
-		t.Errorf("%d %v, %v", rec.Code, rec.Header(), err)
+		t.Errorf("a refused stream: %d %v, %v", rec.Code, rec.Header(), err)
 	}
 	if s.checks != 0 {
 		t.Errorf("the state was computed %d times", s.checks)

@@ -148,7 +148,7 @@ func TestDayOfClockChange(t *testing.T) {
 		i := slices.IndexFunc(v.Rows, func(row barRow) bool { return row.Class == "m" })
 		if i < 0 || v.Rows[i].Text != c.lasted || v.Rows[i].Date != begin.Format("2 Jan") ||
 			strings.Count(string(v.Bars), "class=m") != 1 {
-			t.Errorf("%s in %s: %+v", c.day, c.zone, v.Rows)
+			t.Errorf("the day of the outage: %s in %s: %+v", c.day, c.zone, v.Rows)
 		}
 	}
 }
@@ -241,7 +241,7 @@ func TestUptimeOfEachSpan(t *testing.T) {
 		"30 30 days ago 100% uptime over 30 days",
 	}
 	if !slices.Equal(got, want) {
-		t.Errorf("%q, want %q", got, want)
+		t.Errorf("the uptimes: %q, want %q", got, want)
 	}
 }
 

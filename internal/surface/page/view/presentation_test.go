@@ -43,7 +43,7 @@ func TestURLsOfPresentation(t *testing.T) {
 		at := Present(c.page, c.f)
 		got := []string{at.Home(), at.canonical("/"), at.month(month), at.inLanguage(monthPath(month), i18n.Find("en"))}
 		if !slices.Equal(got, c.want) {
-			t.Errorf("%+v: %q, want %q", c.f, got, c.want)
+			t.Errorf("the URLs for %+v: %q, want %q", c.f, got, c.want)
 		}
 	}
 }

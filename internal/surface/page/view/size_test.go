@@ -178,7 +178,7 @@ func TestLargestPage(t *testing.T) {
 	for name, s := range screens {
 		html, err := s.Render(t.Context())
 		if err != nil {
-			t.Errorf("%s in %s: %v", name, l.Tag, err)
+			t.Errorf("the screen: %s in %s: %v", name, l.Tag, err)
 			continue
 		}
 		t.Logf("%s in %s: %d bytes", name, l.Tag, len(html))

@@ -96,7 +96,7 @@ func TestUserinfo(t *testing.T) {
 	got, err := signIn(t, p, "x")
 	if err != nil || got.Email != "ada@example.com" || got.EmailVerified || got.Name != "ada" ||
 		!reflect.DeepEqual(got.Groups, []string{"ops"}) {
-		t.Errorf("got %+v, %v", got, err)
+		t.Errorf("the identity: %+v, %v", got, err)
 	}
 	fake.Info["sub"] = "grace-1"
 	if got, err := signIn(t, p, "y"); err == nil || !strings.Contains(err.Error(), "another user") {
@@ -189,7 +189,7 @@ func TestCodeNeedsItsVerifier(t *testing.T) {
 	}
 	got, err := p.Finish(t.Context(), "another", authorize(t, target).Get("code"))
 	if err == nil || !strings.Contains(err.Error(), "invalid_grant") {
-		t.Errorf("%+v, %v", got, err)
+		t.Errorf("the code with another verifier: %+v, %v", got, err)
 	}
 }
 
@@ -246,7 +246,7 @@ func TestVerifiedAddresses(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got := said.isVerified(c.issuer, c.email); got != c.want {
-			t.Errorf("%s, %s, %s: %v", c.issuer, c.email, c.claims, got)
+			t.Errorf("whether the address is verified: %s, %s, %s: %v", c.issuer, c.email, c.claims, got)
 		}
 	}
 }

@@ -121,7 +121,7 @@ func TestWaitingHasAnEnd(t *testing.T) {
 		began := time.Now()
 		_, err = q.begin(t.Context(), Stranger(fair.Page("q")))
 		if !errors.Is(err, ErrBusy) || !errors.Is(err, kernel.ErrBusy) || time.Since(began) != maxWait {
-			t.Errorf("after %v: %v", time.Since(began), err)
+			t.Errorf("the wait ended after %v: %v", time.Since(began), err)
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
