@@ -172,7 +172,7 @@ func TestNginxCachesPages(t *testing.T) {
 	checkSecretsAreNotLogged(t, front, log)
 }
 
-// checkBurst checks that of many requests for a page only a few reach Allswell.
+// checkBurst checks that only a few of many requests for a page reach Allswell.
 func checkBurst(t *testing.T, b *countingBackend, page string) {
 	const duration = 3 * time.Second / 2
 	before, began := b.count("/status/acme"), time.Now()

@@ -14,8 +14,8 @@ import (
 	"github.com/allswell/allswell/internal/domain/monitor"
 )
 
-// newMonitorMetrics starts a server with the monitors shop, of which some checks were made, and backup. It returns the
-// id of the shop, and a function that asks for metrics.
+// newMonitorMetrics starts a server with the monitors shop, which has some check results, and backup. It returns the id
+// of the shop, and a function that asks for metrics.
 func newMonitorMetrics(t *testing.T) (shopID string, ask func(query string, want int) string) {
 	t.Helper()
 	s, ctx := newTestServer(t), t.Context()

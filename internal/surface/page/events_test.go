@@ -125,7 +125,7 @@ func TestEventStream(t *testing.T) {
 	})
 }
 
-// TestEventStreamResumes connects with what a browser has: an older version of the page is told of the newer one.
+// TestEventStreamResumes connects with the tag of an older version of the page, and receives the newer one.
 func TestEventStreamResumes(t *testing.T) {
 	t.Parallel()
 	run(t, func(w *fixture) {

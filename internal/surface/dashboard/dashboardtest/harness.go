@@ -58,6 +58,7 @@ func OnEachEngineInTime(t *testing.T, f func(s *Site)) {
 	}, func(s *Site) store.Options { return store.Options{Clock: s.Now} })
 }
 
+// EachSite runs f with a site on each engine, with the store options that options returns for the site.
 func EachSite(t *testing.T, f func(s *Site), options func(*Site) store.Options) {
 	t.Helper()
 	s := new(Site)

@@ -32,6 +32,7 @@ type SignInLimits struct {
 	Codes     *limit.Limiter // of authenticator apps, by user
 }
 
+// NewSignInLimits returns limits without any attempts.
 func NewSignInLimits() *SignInLimits {
 	return &SignInLimits{
 		limit.NewAddresses(SignInsPerAddress, SignInWindow), limit.New(SignInsPerAccount, SignInWindow),

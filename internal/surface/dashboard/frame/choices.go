@@ -20,6 +20,7 @@ func (r *Request) Pages() ([]statuspage.Page, error) {
 // ListAll requests all components or groups of a page, whose number is limited.
 var ListAll = store.Pagination{Page: 1, PerPage: kernel.MaxComponents}
 
+// ImpactOptions returns the impacts of incidents to choose from.
 func ImpactOptions() (options []Option) {
 	for _, i := range kernel.Impacts {
 		options = append(options, Option{Value: string(i), Label: i18n.English().Impact(i)})

@@ -20,6 +20,7 @@ var DisplayStateNames = map[monitor.MonitorState]string{
 	monitor.MonitorWaiting: "Waiting", monitor.MonitorUp: "Up", monitor.MonitorDisabled: "Paused",
 }
 
+// DisplayStateName returns the name that the dashboard shows for a state.
 func DisplayStateName(s monitor.MonitorState) string { return DisplayStateNames[s] }
 
 // DisplayStateTone returns the name of the tone in which the state of a monitor is shown.

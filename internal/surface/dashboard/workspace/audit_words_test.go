@@ -12,7 +12,7 @@ import (
 	"github.com/allswell/allswell/internal/surface/dashboard/frame"
 )
 
-// TestDaysOfTheAuditLog reads filters with days, of which the last one is included.
+// TestDaysOfTheAuditLog reads filters with days. The last day is included.
 func TestDaysOfTheAuditLog(t *testing.T) {
 	day := time.Date(2026, 11, 24, 0, 0, 0, 0, time.UTC)
 	for typed, want := range map[[2]string][2]time.Time{
