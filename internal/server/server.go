@@ -445,7 +445,7 @@ func newReplicaName() string {
 // Addr returns the address on which the server listens.
 func (s *Server) Addr() net.Addr { return s.listener.Addr() }
 
-// URL returns the base URL that is shown to people: the configured one, or else one that works on this machine.
+// URL returns the base URL for people: the configured one, or else a URL that works on this machine.
 func (s *Server) URL() string {
 	if s.cfg.BaseURL != "" {
 		return s.cfg.BaseURL

@@ -122,7 +122,7 @@ func reportSecrets(c *console.Console, database string, keys *secret.Keys) {
 	}
 }
 
-// unreadableSecrets says which secrets cannot be decrypted.
+// unreadableSecrets returns a text about the secrets that cannot be decrypted.
 func unreadableSecrets(found store.SecretsFound) string {
 	names := strings.Join(found.Named, ", ")
 	if more := found.Unreadable - len(found.Named); more > 0 {

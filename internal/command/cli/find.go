@@ -161,7 +161,7 @@ func plural(noun string) string {
 	return noun + "s"
 }
 
-// firstOf lists the first ids, and says how many more there are.
+// firstOf returns the first ids as a list, with the number of the others.
 func firstOf(ids []string) string {
 	const most = 5
 	list := console.Visible(strings.Join(ids[:min(most, len(ids))], ", "))

@@ -164,7 +164,7 @@ func graceText(grace client.Seconds) string {
 	return settings.ShortDuration(grace.Duration())
 }
 
-// often says how often the job of a monitor has to ping.
+// often returns how often the job of a monitor has to ping, for people.
 func often(m *client.Monitor) string {
 	if cron := cronOf(m.Schedule); cron.Kubernetes {
 		return "at each time of " + cron.String()

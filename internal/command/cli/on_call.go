@@ -131,7 +131,7 @@ type onCallFlags struct {
 	Participant []string `placeholder:"NAME:CHANNEL,…" sep:"none" help:"Participant, who is on call in turn, with the ids, slugs or names of the participant's channels. Repeatable."`
 }
 
-// given returns the given fields, as they are in the API.
+// given returns the given fields, in the form of the API.
 func (f onCallFlags) given(c *commandContext) (map[string]any, error) {
 	given, err := f.resourceFlags.given(c, nil)
 	if err == nil && len(f.Participant) > 0 {

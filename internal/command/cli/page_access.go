@@ -103,7 +103,7 @@ func (cmd *pageAccess) Run(c *commandContext) error {
 	})
 }
 
-// printAccessWithoutEffect says that access does not limit who sees a page that is not private.
+// printAccessWithoutEffect prints a note if the access settings have no effect, because the page is not private.
 func (c *commandContext) printAccessWithoutEffect(slug string) {
 	page, err := c.api.GetPage(c.Ctx, slug)
 	if err != nil || page.Visibility == "" || page.Visibility == client.VisibilityPrivate {

@@ -22,7 +22,7 @@ type pageFlags struct {
 	CSS    string       `name:"css" xor:"css" placeholder:"FILE" help:"File of a style sheet for the page, at most 20,000 bytes. It cannot load anything."`
 }
 
-// given returns the fields that are given, as they are in the API.
+// given returns the given fields, in the form of the API.
 func (f pageFlags) given(c *commandContext) (map[string]any, error) {
 	given, err := f.resourceFlags.given(c, nil)
 	if err == nil && len(f.Footer) > 0 {

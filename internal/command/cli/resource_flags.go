@@ -233,7 +233,7 @@ func grouped(n int) string {
 	return fmt.Sprintf("%s,%03d", grouped(n/1_000), n%1_000)
 }
 
-// given returns the fields that are given, as they are in the API. Times are in the zone of the page.
+// given returns the given fields, in the form of the API. Times are in the zone of the page.
 func (f resourceFlags) given(c *commandContext, page *pageFlag) (map[string]any, error) {
 	given := make(map[string]any)
 	values := reflect.ValueOf(f.Plugins[0]).Elem()

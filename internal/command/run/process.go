@@ -32,7 +32,7 @@ type process struct {
 	timeout  time.Duration // 0: none
 }
 
-// result says how a process ended.
+// result is the outcome of a process.
 type result struct {
 	status   int
 	timedOut bool

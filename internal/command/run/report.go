@@ -71,7 +71,7 @@ func (t *target) send(ctx context.Context, report client.SignalReport) error {
 	return err
 }
 
-// notFound is an error of the API that says what to do.
+// notFound is an error of the API, with a text that suggests what to do.
 type notFound struct {
 	text string
 	err  error

@@ -132,7 +132,7 @@ func (a *api) handler() http.Handler {
 	})
 }
 
-// slugTest is a slug that objects can have, although a POST to its path tests one that does not exist yet.
+// slugTest is a valid slug of an object, but also the path segment of a POST that tests an object before it exists.
 const slugTest = "test"
 
 // objectPath returns the path of the objects in a collection, and the parameter of the path that identifies an object.

@@ -195,7 +195,7 @@ type explanationJSON struct {
 	Check               *checkStateJSON       `json:"check"`     // null: a heartbeat
 }
 
-// checkStateJSON is what the results of a check have led to.
+// checkStateJSON is the state of a check, which follows from its results.
 type checkStateJSON struct {
 	Status            *monitor.CheckStatus `json:"status"`
 	Reason            *string              `json:"reason"`

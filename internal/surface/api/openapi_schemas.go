@@ -60,7 +60,7 @@ func fieldSchema(f configfield.Shared, written bool) map[string]any {
 	return schema
 }
 
-// fieldDescription says to which types a field belongs, and what it means in them.
+// fieldDescription returns the types that have a field, and its meaning in them.
 func fieldDescription(f configfield.Shared) string {
 	var meanings []string
 	types := make(map[string][]string)

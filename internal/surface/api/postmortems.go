@@ -53,7 +53,7 @@ func (a *api) getPostmortem(c *call) (store.Response, error) {
 	return taggedResponse(c, p, err, newPostmortemJSON)
 }
 
-// putPostmortem writes the post-mortem of an incident, and publishes it or makes it a draft if the body says so.
+// putPostmortem saves the post-mortem of an incident, and publishes or unpublishes it if the body has that field.
 func (a *api) putPostmortem(c *call) (store.Response, error) {
 	o, err := c.object()
 	if err != nil {

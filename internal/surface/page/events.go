@@ -54,8 +54,8 @@ func (s *Site) currentTag(ctx context.Context, e *entry) (tag string, expires ti
 	return tag, e.snapshot.Expires(), err
 }
 
-// tagOf returns the tag of a status page: a hash of what it shows, except for what changes with time alone. All
-// replicas compute the same tag, and rendering again without a change gives the same tag.
+// tagOf returns the tag of a status page: a hash of its contents, except for what changes merely because time passes.
+// All replicas compute the same tag, and rendering again without a change gives the same tag.
 func tagOf(ctx context.Context, m view.Model) (string, error) {
 	html, err := m.WithoutTime().Render(ctx)
 	if err != nil {

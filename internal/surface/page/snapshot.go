@@ -104,8 +104,8 @@ func (s *Site) snapshotOf(ctx context.Context, slug string) (*entry, *snapshot, 
 	}, func(statuspage.Page) bool { return true })
 }
 
-// snapshotBy is snapshotOf for the page that find returns. The index may be old:
-// matches reports whether the loaded page is still the one that was asked for.
+// snapshotBy is snapshotOf for the page that find returns. Because the index may be outdated, matches reports whether
+// the loaded page is still the requested one.
 func (s *Site) snapshotBy(
 	ctx context.Context, find func() (*entry, error), matches func(statuspage.Page) bool,
 ) (*entry, *snapshot, error) {

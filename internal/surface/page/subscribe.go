@@ -207,7 +207,8 @@ func limitedPage(req pageRequest, channel audience.Channel) string {
 	return ""
 }
 
-// failSignUpsOff says that the page does not offer a channel. It is not 503: a later request would not succeed either.
+// failSignUpsOff answers 404, with a text about the channel that the page does not offer. The status is not 503,
+// because a later request would not succeed either.
 func (s *Site) failSignUpsOff(w http.ResponseWriter, r *http.Request, req pageRequest, channel audience.Channel) {
 	heading, text := "subscribe.webhook", "subscribe.webhook_ask"
 	switch channel {
@@ -303,8 +304,8 @@ func (s *Site) formLayout(req pageRequest) view.Layout {
 	return view.NewLayout(at, page, severity, time.Time{})
 }
 
-// choices returns the components that a form offers, by group. The holder of the key of a
-// subscription sees none of a private page.
+// choices returns the components that a form offers, by group. If only a key gives access to a private page, it returns
+// none.
 func (req pageRequest) choices() []statuspage.Block {
 	if req.byKey {
 		return nil

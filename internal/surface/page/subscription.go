@@ -25,7 +25,7 @@ const (
 	scopeChosen = "components" // at least one
 )
 
-// paramConfirmed is the parameter of a query that says that a code has just confirmed the subscription.
+// paramConfirmed is the query parameter that is set after a code has confirmed the subscription.
 const paramConfirmed = "confirmed"
 
 // keyLookup is the result of looking up the key in the path of a form.

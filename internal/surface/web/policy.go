@@ -21,7 +21,7 @@ const (
 	PolicyImage Policy = "default-src 'none'; style-src 'unsafe-inline'; sandbox"
 )
 
-// PageContent says what an HTML page contains.
+// PageContent describes the active contents of an HTML page.
 type PageContent struct{ Form, Script bool }
 
 // PolicyPage returns the policy of an HTML page. It allows style sheets and images of this server; forms that are sent

@@ -204,7 +204,7 @@ func stepText(s store.ForecastStep, held alert.HoldReason) string {
 	return "notifies " + to
 }
 
-// holdWords say why a rule waits.
+// holdWords are the reasons why a rule waits, for people.
 var holdWords = map[alert.HoldReason]string{
 	alert.HeldByDelay: "it only sends what lasts longer", alert.HeldByFlapping: "the monitor went down too often",
 	alert.HeldBySilence: "a silence matches", alert.HeldByQuietHours: "its quiet hours",

@@ -36,7 +36,7 @@ type Failure struct {
 	Alone bool   // nobody is signed in, or it is not known who
 }
 
-// FailureRow says how errors of one kind are answered. A room has rows for its own errors.
+// FailureRow determines the answer to errors of one kind. A room has rows for its own errors.
 type FailureRow struct {
 	Matches func(error) bool
 	Answer  func(*Request, error) Failure // the zero value: it has answered

@@ -212,8 +212,8 @@ func maintenanceNotes(l *i18n.Language, m statuspage.Maintenance) []note {
 	return notes
 }
 
-// newestExcerpt returns the excerpt of the newest note that does not only say that the
-// incident is resolved, because the summary says so anyway.
+// newestExcerpt returns the excerpt of the newest note, without automatic notes about the resolution, which the summary
+// mentions anyway.
 func (f *Feed) newestExcerpt(notes []note) string {
 	for _, n := range notes {
 		if n.System.Kind != statuspage.SystemMessageResolved {

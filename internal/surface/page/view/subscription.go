@@ -174,7 +174,7 @@ func InvalidSignUp(
 	return Model{l, "subscribe", b}
 }
 
-// urlError says what is expected as the URL of a channel.
+// urlError returns the text about an invalid URL of a channel.
 func urlError(c audience.Channel, l *i18n.Language) string {
 	if c.Chat() {
 		return l.T("subscribe.chat_url_wrong", "name", c.Name())
