@@ -28,7 +28,7 @@ type metrics struct {
 	registry   *prometheus.Registry
 	responses  *prometheus.CounterVec
 	frequent   map[response]prometheus.Counter // counters of responses that are incremented without a search by labels
-	pings      atomic.Int64                    // answered with 200, for the dashboard: a prometheus.Counter cannot be read
+	pings      atomic.Int64                    // answered with 200, for the dashboard: a Counter cannot be read
 	durations  map[surface]prometheus.Observer
 	deliveries *prometheus.CounterVec
 	alerts     *prometheus.CounterVec

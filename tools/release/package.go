@@ -132,8 +132,8 @@ func (r release) packageInfo(t target, format, dir string, licenses []byte) (*nf
 	return nfpm.WithDefaults(info), nil
 }
 
-// writeScripts puts the scripts of a package format together from the files in source, writes them to dir and notes
-// their paths.
+// writeScripts assembles the scripts of a package format from files in source, writes them to dir, and sets their
+// paths.
 func writeScripts(paths *nfpm.Scripts, format, source, dir string) error {
 	for _, script := range []struct {
 		path  *string

@@ -39,7 +39,7 @@ type deliveriesScreen struct {
 	Pager          frame.Pager
 	CanRetry, Seen bool   // Seen: the visitor may see the recipients
 	Back           string // URL of the current list
-	Recipient      string // target of the subscriber whose deliveries are listed; "": all, or the visitor must not see it
+	Recipient      string // the only recipient in the list; "": there are others, or it must not be seen
 }
 
 // deliveryRow is a delivery as the list shows it.

@@ -19,7 +19,7 @@ type Process struct {
 	StartedAt         time.Time
 	Settings          []Setting
 	RecordedPings     func() float64       // since the start; nil: not counted
-	PingWriterBusy    func() time.Duration // duration of their transactions since the start; nil if RecordedPings is nil
+	PingWriterBusy    func() time.Duration // total time of their transactions; nil if RecordedPings is nil
 }
 
 // Setting is a setting of the serving process.
