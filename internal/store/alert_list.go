@@ -193,11 +193,6 @@ func (c *session) alertsBefore(
 	return alerts, next, err
 }
 
-// AlertCounts returns how many alerts of a workspace have not ended.
-func (s *Store) AlertCounts(ctx context.Context, actor kernel.Actor) (AlertCounts, error) {
-	return read(ctx, s, func(c *session) (AlertCounts, error) { return c.alertCounts(actor) })
-}
-
 func (c *session) alertCounts(actor kernel.Actor) (n AlertCounts, err error) {
 	from, args := alertsOf(actor)
 	limit := strconv.Itoa(MaxAlertCount)

@@ -63,8 +63,9 @@ type MonitorList struct {
 // MonitorListEntry is a monitor with the names of its page and component, and its activity.
 type MonitorListEntry struct {
 	monitor.Monitor
-	PageName, ComponentName string // "": none
-	Group                   string // the name of its MonitorGroup; "": there are no groups
+	PageName, ComponentName string    // "": none
+	Group                   string    // the name of its MonitorGroup; "": there are no groups
+	SilencedUntil           time.Time // until when silences hold back the alert about its outage; zero: none does
 	Activity                MonitorActivity
 }
 
@@ -269,10 +270,15 @@ func (c *session) monitorListEntries(rows []monitor.Monitor, pages []MonitorList
 	for _, p := range pages {
 		names[p.ID] = p.Name
 	}
+	if err != nil || len(rows) == 0 {
+		return nil, err
+	}
+	silenced, err := c.silencedUntil(monitors[0].WorkspaceID, ids)
 	entries := make([]MonitorListEntry, len(rows))
 	for _, m := range monitors {
 		entries[index[m.ID]] = MonitorListEntry{
 			Monitor: m, PageName: names[m.PageID], ComponentName: names[m.ComponentID],
+			SilencedUntil: silenced[m.ID],
 		}
 	}
 	return entries, err

@@ -203,7 +203,7 @@ var verbs = map[string]func(s *store.Store, ctx context.Context, ws kernel.Actor
 		return none(len(l.Lasting)+len(l.Ended), err, false)
 	},
 	"AlertCounts": func(s *store.Store, ctx context.Context, ws kernel.Actor, x things) error {
-		n, err := s.AlertCounts(ctx, ws)
+		n, err := s.AlertStanding(ctx, ws)
 		return none(n.Open+n.Acknowledged, err, false)
 	},
 	"Alert": func(s *store.Store, ctx context.Context, ws kernel.Actor, x things) error {

@@ -1,6 +1,7 @@
 package alert
 
 import (
+	"slices"
 	"time"
 
 	"github.com/allswell/allswell/internal/domain/kernel"
@@ -98,6 +99,15 @@ func (r Rule) Targets() []Target {
 		all = append(all, s.Target)
 	}
 	return all
+}
+
+// Reaches reports whether the rule can notify anyone: it names a channel that works, or an on-call schedule. working are
+// the ids of the channels that are enabled and accept messages.
+func (r Rule) Reaches(working []string) bool {
+	return slices.ContainsFunc(r.Targets(), func(t Target) bool {
+		return len(t.OnCallIDs) > 0 ||
+			slices.ContainsFunc(t.ChannelIDs, func(id string) bool { return slices.Contains(working, id) })
+	})
 }
 
 // Matches reports whether the rule is about alerts of a subject. If it is not, why is the field that differs: enabled,

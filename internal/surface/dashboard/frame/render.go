@@ -146,6 +146,9 @@ func (r *Request) tagOf(name string, main any) (string, error) {
 	if err := t.ExecuteTemplate(sum, "main", main); err != nil {
 		return "", err
 	}
+	if err := t.ExecuteTemplate(sum, "notices", r.notices()); err != nil {
+		return "", err
+	}
 	fmt.Fprint(sum, r.OpenAlerts())
 	return hex.EncodeToString(sum.Sum(nil)[:8]), nil
 }
@@ -169,23 +172,35 @@ const countTimeout = time.Second
 // UnknownCount is shown instead of a number that could not be read.
 const UnknownCount = "?"
 
-// OpenAlerts returns the number of open alerts for the navigation; "" if there is none.
-func (r *Request) OpenAlerts() string {
+// AlertStanding returns what every screen shows of alerts. ok is false if it could not be read.
+func (r *Request) AlertStanding() (standing store.AlertStanding, ok bool) {
 	if r.alerts == nil {
 		ctx, cancel := context.WithTimeout(r.Context(), countTimeout)
 		defer cancel()
-		counts, err := r.Store.AlertCounts(ctx, r.Actor())
-		text := ""
-		switch {
-		case err != nil:
-			r.Log.WarnContext(ctx, "counting open alerts failed", "error", err)
-			text = UnknownCount
-		case counts.Open > 0:
-			text = AlertCount(counts.Open)
+		standing, err := r.Store.AlertStanding(ctx, r.Actor())
+		if err != nil {
+			r.Log.WarnContext(ctx, "reading the state of alerts failed", "error", err)
 		}
-		r.alerts = &text
+		r.alerts = &alertStanding{standing, err == nil}
 	}
-	return *r.alerts
+	return r.alerts.AlertStanding, r.alerts.ok
+}
+
+// alertStanding is the result of Request.AlertStanding.
+type alertStanding struct {
+	store.AlertStanding
+	ok bool
+}
+
+// OpenAlerts returns the number of open alerts for the navigation; "" if there is none.
+func (r *Request) OpenAlerts() string {
+	switch standing, ok := r.AlertStanding(); {
+	case !ok:
+		return UnknownCount
+	case standing.Open > 0:
+		return AlertCount(standing.Open)
+	}
+	return ""
 }
 
 // AlertCount returns a number of alerts as text, such as "1000+": the store stops counting at a maximum.
@@ -235,7 +250,7 @@ func (r *Request) render(name string, s screen) ([]byte, error) {
 				s.Others = append(s.Others, w)
 			}
 		}
-		s.Nav = r.Visible(Navigation)
+		s.Nav, s.Notices = r.Visible(Navigation), r.notices()
 		for _, item := range s.Nav {
 			if item.Current {
 				s.Section = item

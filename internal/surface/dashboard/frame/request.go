@@ -38,7 +38,7 @@ type Request struct {
 	Polled      bool // the event stream of an open screen makes the request, and not a person
 	keepCurrent bool // see RouteOf.Live
 
-	alerts *string // see OpenAlerts; nil: not loaded yet
+	alerts *alertStanding // nil: not loaded yet
 }
 
 // handle returns the handler of a route: it finds the session, checks the role, reads the form and answers errors.
