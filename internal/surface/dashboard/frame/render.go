@@ -82,6 +82,28 @@ type screen struct {
 	Section   NavItem // the entry of the navigation to which the screen belongs; shown if it has tabs
 	Events    string  // URL of the event stream; "": none
 	Tag       string  // see tagOf
+	Notices   notices
+}
+
+// notices is what stands above a screen because alerts do not reach anyone.
+type notices struct {
+	Unheard       bool           // see store.AlertStanding
+	CanAddChannel bool           // the visitor may
+	Silence       *alert.Silence // holds back every alert; nil: none
+}
+
+// notices returns the notices of the requested screen: of a silence everywhere, of missing rules where people look for
+// problems.
+func (r *Request) notices() notices {
+	if r.SignedIn.ID == "" || !r.May(rights.AlertRead) {
+		return notices{}
+	}
+	standing, _ := r.AlertStanding()
+	path := r.URL.Path
+	watching := path == Path || strings.HasPrefix(path, MonitorsPath) || strings.HasPrefix(path, alert.Path)
+	return notices{
+		Unheard: standing.Unheard && watching, CanAddChannel: r.May(rights.ChannelChange), Silence: standing.Silence,
+	}
 }
 
 // NavItem is a link of the navigation.
