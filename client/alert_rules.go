@@ -37,7 +37,7 @@ type RuleForecast struct {
 	Steps   []ForecastStep  `json:"steps"`   // only the first ones, if it repeats the alert
 }
 
-// ForecastRepeat says how a rule repeats an alert until somebody acknowledges it.
+// ForecastRepeat says how a rule repeats an alert until it is acknowledged.
 type ForecastRepeat struct {
 	Every Seconds `json:"every"`
 	Times int     `json:"times"` // at most

@@ -231,8 +231,8 @@ type Visibility string
 
 // The values of Visibility.
 const (
-	VisibilityPublic   Visibility = "public"   // everybody
-	VisibilityUnlisted Visibility = "unlisted" // everybody who has its address; not in lists and search engines
+	VisibilityPublic   Visibility = "public"   // everyone
+	VisibilityUnlisted Visibility = "unlisted" // anyone with the URL; not in lists and search engines
 	VisibilityPrivate  Visibility = "private"  // clients with a token of the workspace, and visitors by PageAccess
 )
 

@@ -23,7 +23,7 @@ type MemberChange struct {
 	Pages Nullable[[]string] `json:"pages,omitzero"` // slugs of the pages to limit the member to; null: all
 }
 
-// Invitation invites the owner of an e-mail address to become a member.
+// Invitation invites the owner of an email address to become a member.
 type Invitation struct {
 	Meta
 	ID        string    `json:"id"`
@@ -77,7 +77,7 @@ func (c *Client) ListInvitations() *List[Invitation] {
 	return &List[Invitation]{client: c, path: pathOf("invitations")}
 }
 
-// CreateInvitation invites an e-mail address. The link is returned only here. An earlier invitation of the address
+// CreateInvitation invites an email address. The link is returned only here. An earlier invitation of the address
 // becomes invalid.
 func (c *Client) CreateInvitation(
 	ctx context.Context, invitation NewInvitation, options ...CallOption,

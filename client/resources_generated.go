@@ -43,7 +43,7 @@ type FooterLink struct {
 	URL   string `json:"url"`   // address: http, https or mailto
 }
 
-// QuietHours is a part of the day in which a rule notifies only its target or, without one, nobody until it ends.
+// QuietHours is a part of the day in which a rule notifies only its target or, without one, no one until it ends.
 type QuietHours struct {
 	Zone  string   `json:"zone"`           // time zone, such as Europe/Berlin
 	From  string   `json:"from"`           // time of day, such as 22:00
@@ -52,7 +52,7 @@ type QuietHours struct {
 	AlertTarget
 }
 
-// EscalationStep is who is notified next unless somebody acknowledges an alert.
+// EscalationStep is who is notified next unless an alert is acknowledged.
 type EscalationStep struct {
 	After Seconds `json:"after"` // time after the step before
 	AlertTarget
@@ -71,7 +71,7 @@ type ChannelHealth struct {
 	TakenAt           *time.Time `json:"taken_at"`           // time at which it last accepted a message; nil: never
 	FailingSince      *time.Time `json:"failing_since"`      // time since which it has failed; nil: the last attempt succeeded, or there was none
 	Failures          int        `json:"failures"`           // failed attempts in a row
-	Reason            *string    `json:"reason"`             // why the last attempt failed. If failing_since is null, it was a test that somebody sent; nil: it did not fail
+	Reason            *string    `json:"reason"`             // why the last attempt failed. If failing_since is null, it was a test that someone sent; nil: it did not fail
 	NextAt            *time.Time `json:"next_at"`            // time at which the channel is used next; nil: nothing waits for it
 	TestedAt          *time.Time `json:"tested_at"`          // time of the last weekly test; nil: there was none
 	TemplateError     *string    `json:"template_error"`     // why the last message had the default text instead of the text of a template; nil: it did not
@@ -108,7 +108,7 @@ type Consent struct {
 	At   time.Time `json:"at"`   // when it was stated
 }
 
-// Announcement is a notice at the top of a page. It changes no status, and nobody is notified.
+// Announcement is a notice at the top of a page. It changes no status, and no one is notified.
 type Announcement struct {
 	Meta
 	ID         string            `json:"id"`
@@ -487,7 +487,7 @@ type Monitor struct {
 	State                     MonitorState    `json:"state"`                       // whether it is up or down
 	Condition                 MonitorState    `json:"condition"`                   // the state in more words
 	Enabled                   bool            `json:"enabled"`                     // whether pings are expected, or the target is checked
-	PausedUntil               *time.Time      `json:"paused_until"`                // when a disabled monitor is enabled again by itself; nil: it is enabled, or stays disabled until somebody enables it
+	PausedUntil               *time.Time      `json:"paused_until"`                // when a disabled monitor is enabled again by itself; nil: it is enabled, or stays disabled until someone enables it
 	ParentID                  *string         `json:"parent_id"`                   // the parent monitor, in requests by id or slug. While the parent is down, failures of this one are shown, and alerts are suppressed; nil: none
 	ComponentID               *string         `json:"component_id"`                // the component of the page that has the down status while the monitor is down, in requests by id or slug; nil: none
 	Page                      string          `json:"page"`                        // the slug of the page; "": none; such a monitor has no component and opens no incidents
@@ -632,7 +632,7 @@ type Page struct {
 	LogoDark       *string       `json:"logo_dark"`        // URL of the logo for dark backgrounds, which changes with it; nil: none, so that the logo is shown there, too
 	Icon           *string       `json:"icon"`             // URL of the icon, which changes with the icon; nil: none, so that an icon shows the status
 	AutoIncidents  AutoIncidents `json:"auto_incidents"`   // incidents of monitors that go down. A draft is published by a person
-	Visibility     Visibility    `json:"visibility"`       // who can see the page. An unlisted page is for everybody who has its address, a private one for clients with a token and for visitors who are allowed to see it
+	Visibility     Visibility    `json:"visibility"`       // who can see the page. Anyone with the URL can see an unlisted page; a private page is for clients with a token and for visitors who are allowed to see it
 	Home           bool          `json:"home"`             // whether the page is set as the one at `/` of the service, which at most one page of a workspace is: `true` takes it from the present one. If several workspaces have one, `/` shows the page of the oldest; without one, the first public page
 	WebhookSignUps bool          `json:"webhook_sign_ups"` // whether visitors can subscribe webhooks, chats and phones to the page. They receive nothing but a request for confirmation until they are confirmed
 	ResponseTimes  bool          `json:"response_times"`   // whether the pages of components show how long the checks of their monitors took, and which failed, in the last day. They name neither the monitors nor their targets
@@ -653,7 +653,7 @@ type NewPage struct {
 	Accent         string         `json:"accent,omitempty"`           // colour of links and buttons, such as #1b4f9c; "": the standard colour
 	FooterLinks    []FooterLink   `json:"footer_links,omitempty"`     // links in the footer of the page
 	AutoIncidents  *AutoIncidents `json:"auto_incidents,omitempty"`   // incidents of monitors that go down. A draft is published by a person; nil: publish
-	Visibility     *Visibility    `json:"visibility,omitempty"`       // who can see the page. An unlisted page is for everybody who has its address, a private one for clients with a token and for visitors who are allowed to see it; nil: public
+	Visibility     *Visibility    `json:"visibility,omitempty"`       // who can see the page. Anyone with the URL can see an unlisted page; a private page is for clients with a token and for visitors who are allowed to see it; nil: public
 	Home           *bool          `json:"home,omitempty"`             // whether the page is set as the one at `/` of the service, which at most one page of a workspace is: `true` takes it from the present one. If several workspaces have one, `/` shows the page of the oldest; without one, the first public page
 	WebhookSignUps *bool          `json:"webhook_sign_ups,omitempty"` // whether visitors can subscribe webhooks, chats and phones to the page. They receive nothing but a request for confirmation until they are confirmed; nil: true
 	ResponseTimes  *bool          `json:"response_times,omitempty"`   // whether the pages of components show how long the checks of their monitors took, and which failed, in the last day. They name neither the monitors nor their targets
@@ -706,7 +706,7 @@ func (c *Client) DeletePage(ctx context.Context, slug string, options ...CallOpt
 	return c.remove(ctx, pathOf("pages", slug), options...)
 }
 
-// AlertRule is a rule that says who is notified of which alerts.
+// AlertRule is a rule that says who gets which alerts.
 type AlertRule struct {
 	Meta
 	ID      string `json:"id"`
@@ -715,10 +715,10 @@ type AlertRule struct {
 	Enabled bool   `json:"enabled"` // whether the rule is enabled
 	AlertMatch
 	AlertTarget
-	Delay      Seconds          `json:"delay"`       // time that an alert must last before anybody is notified; 0: alerts notify at once
-	Repeat     Seconds          `json:"repeat"`      // time between repetitions until somebody acknowledges the alert; 0: no repetition
+	Delay      Seconds          `json:"delay"`       // time that an alert must last before anyone is notified; 0: no delay
+	Repeat     Seconds          `json:"repeat"`      // time between repetitions until the alert is acknowledged; 0: no repetition
 	QuietHours *QuietHours      `json:"quiet_hours"` // part of the day in which alerts wait for its end, or notify others; nil: none
-	Escalation []EscalationStep `json:"escalation"`  // who is notified next unless somebody acknowledges the alert
+	Escalation []EscalationStep `json:"escalation"`  // who is notified next unless the alert is acknowledged
 	Summary    string           `json:"summary"`     // what the rule does, in one English sentence
 	CreatedAt  time.Time        `json:"created_at"`
 	UpdatedAt  time.Time        `json:"updated_at"`
@@ -731,10 +731,10 @@ type NewAlertRule struct {
 	Enabled *bool  `json:"enabled,omitempty"` // whether the rule is enabled; nil: true
 	AlertMatch
 	AlertTarget
-	Delay      Seconds          `json:"delay,omitempty"`       // time that an alert must last before anybody is notified; 0: alerts notify at once
-	Repeat     Seconds          `json:"repeat,omitempty"`      // time between repetitions until somebody acknowledges the alert; 0: no repetition
+	Delay      Seconds          `json:"delay,omitempty"`       // time that an alert must last before anyone is notified; 0: no delay
+	Repeat     Seconds          `json:"repeat,omitempty"`      // time between repetitions until the alert is acknowledged; 0: no repetition
 	QuietHours *QuietHours      `json:"quiet_hours,omitempty"` // part of the day in which alerts wait for its end, or notify others; nil: none
-	Escalation []EscalationStep `json:"escalation,omitempty"`  // who is notified next unless somebody acknowledges the alert
+	Escalation []EscalationStep `json:"escalation,omitempty"`  // who is notified next unless the alert is acknowledged
 }
 
 // AlertRuleChange is a change of an alert rule. Fields that are not set stay as they are.
@@ -790,8 +790,8 @@ type Channel struct {
 	UnconfirmedAddress *string       `json:"unconfirmed_address"` // address of a channel of the type `email` that has to confirm that it may be sent alerts of this workspace. It is asked by mail; until it confirms, nothing else is sent to it. Addresses with which members sign in need no confirmation, once these have proved that they are theirs; nil: none
 	SubscriberSMS      bool          `json:"subscriber_sms"`      // whether subscribers of pages get SMS through the channel, because the setting `ALLSWELL_SMS_CHANNEL` has its id or name. It cannot be deleted, nor renamed if the setting has its name
 	UsedBy             []ChannelUse  `json:"used_by"`             // what uses the channel. It can be deleted if that is nothing, or only other channels whose fallback it is
-	TitleTemplate      *string       `json:"title_template"`      // template, of Go, of the titles of messages, checked with an example; nil: the default words
-	TextTemplate       *string       `json:"text_template"`       // template, of Go, of the texts of messages, checked with an example; nil: the default words
+	TitleTemplate      *string       `json:"title_template"`      // template for message titles (Go text/template), checked with an example; nil: the standard text
+	TextTemplate       *string       `json:"text_template"`       // template for message texts (Go text/template), checked with an example; nil: the standard text
 	Secrets            []string      `json:"secrets"`             // fields that have a secret
 	URLHost            *string       `json:"url_host"`            // host of the `url`, which is a secret, with the port if it has one; nil: there is none, or it cannot be decrypted
 	Health             ChannelHealth `json:"health"`              // what the last attempts to use the channel have shown
@@ -809,8 +809,8 @@ type NewChannel struct {
 	MaxPerMinute  *int          `json:"max_per_minute,omitempty"` // maximum number of messages per minute; further alerts wait and share a message; nil: 10
 	FallbackID    string        `json:"fallback_id,omitempty"`    // the channel that gets what this one does not accept, by its id or slug; "": none
 	TestWeekly    *bool         `json:"test_weekly,omitempty"`    // whether a test message is sent every week
-	TitleTemplate string        `json:"title_template,omitempty"` // template, of Go, of the titles of messages, checked with an example; "": the default words
-	TextTemplate  string        `json:"text_template,omitempty"`  // template, of Go, of the texts of messages, checked with an example; "": the default words
+	TitleTemplate string        `json:"title_template,omitempty"` // template for message titles (Go text/template), checked with an example; "": the standard text
+	TextTemplate  string        `json:"text_template,omitempty"`  // template for message texts (Go text/template), checked with an example; "": the standard text
 	Fields        ChannelFields `json:"-"`                        // of the Type, with secrets
 }
 
@@ -863,10 +863,10 @@ type OnCall struct {
 	Zone         string              `json:"zone"`          // time zone of the hand-over, such as Europe/Berlin
 	HandOverDay  string              `json:"hand_over_day"` // day of the hand-over
 	HandOverAt   string              `json:"hand_over_at"`  // time of the hand-over, such as 09:00
-	StartsOn     string              `json:"starts_on"`     // a day in the week of the first participant, such as 2026-11-16
+	StartsOn     string              `json:"starts_on"`     // any day in the first person's week, such as 2026-11-16
 	Participants []OnCallParticipant `json:"participants"`  // who is on call in turn
 	Overrides    []OnCallOverride    `json:"overrides"`     // each override puts a participant on call for a time. If they overlap, the last in the list counts. One that the schedule has, and that has ended, may name a former participant. New ones must end in the future, last at most 366 days and begin at most 5 years ahead
-	Now          *string             `json:"now"`           // name of the participant who is on call; nil: nobody
+	Now          *string             `json:"now"`           // name of the participant who is on call; nil: no one
 	Next         []OnCallTurn        `json:"next"`          // turns from now on, at most 10
 	CalendarURL  string              `json:"calendar_url"`  // address of its calendar feed, which is secret
 	CreatedAt    time.Time           `json:"created_at"`
@@ -880,7 +880,7 @@ type NewOnCall struct {
 	Zone         string              `json:"zone,omitempty"`          // time zone of the hand-over, such as Europe/Berlin; "": UTC
 	HandOverDay  string              `json:"hand_over_day,omitempty"` // day of the hand-over; "": mon
 	HandOverAt   string              `json:"hand_over_at,omitempty"`  // time of the hand-over, such as 09:00; "": 09:00
-	StartsOn     *string             `json:"starts_on,omitempty"`     // a day in the week of the first participant, such as 2026-11-16; nil: that participant is on call now
+	StartsOn     *string             `json:"starts_on,omitempty"`     // any day in the first person's week, such as 2026-11-16; nil: that participant is on call now
 	Participants []OnCallParticipant `json:"participants,omitempty"`  // who is on call in turn
 	Overrides    *[]OnCallOverride   `json:"overrides,omitempty"`     // each override puts a participant on call for a time. If they overlap, the last in the list counts. One that the schedule has, and that has ended, may name a former participant. New ones must end in the future, last at most 366 days and begin at most 5 years ahead
 }
@@ -928,7 +928,7 @@ type Subscriber struct {
 	Meta
 	ID           string            `json:"id"`
 	Channel      SubscriberChannel `json:"channel"`       // channel of the messages
-	Target       string            `json:"target"`        // e-mail address, phone number or URL, normalised. Of the URL of a chat, only the host and the last four characters are shown
+	Target       string            `json:"target"`        // email address, phone number or URL, normalised. Of the URL of a chat, only the host and the last four characters are shown
 	AddedBy      string            `json:"added_by"`      // who added it
 	Confirmed    bool              `json:"confirmed"`     // whether its owner has agreed to the subscription. Until then, only the request for confirmation is sent
 	WholePage    bool              `json:"whole_page"`    // whether it is notified of everything on the page. If not, of the chosen components, and of events that affect no component
@@ -947,7 +947,7 @@ type Subscriber struct {
 // NewSubscriber describes a subscriber to create. Fields that are not set have their defaults.
 type NewSubscriber struct {
 	Channel    SubscriberChannel `json:"channel,omitempty"`    // channel of the messages
-	Target     string            `json:"target"`               // e-mail address, phone number or URL, normalised. Of the URL of a chat, only the host and the last four characters are shown
+	Target     string            `json:"target"`               // email address, phone number or URL, normalised. Of the URL of a chat, only the host and the last four characters are shown
 	Confirmed  *bool             `json:"confirmed,omitempty"`  // whether its owner has agreed to the subscription. Until then, only the request for confirmation is sent
 	Components []string          `json:"components,omitempty"` // chosen components that still exist. A hidden one cannot be chosen: ids; slugs are accepted
 	Warnings   *bool             `json:"warnings,omitempty"`   // whether it is notified of the warnings of monitors, which the page does not show. Only a webhook that an operator added can be

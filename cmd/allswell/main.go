@@ -42,7 +42,7 @@ type commands struct {
 	Monitor     cli.MonitorCommands     `cmd:"" group:"Using the API of a running server:" help:"List, show, explain, create, put, edit, test, pause, resume, rotate and delete monitors, and list their schedule, their outages, the metrics of their checks, their warnings, the results of their checks, their pings and the output of these."`
 	Incident    cli.IncidentCommands    `cmd:"" group:"Using the API of a running server:" help:"List, show, create, update, edit, resolve, publish and delete incidents, edit-update and delete-update their updates, set their components, show notes, take-over, give-back and merge them, and write (postmortem) and remove (delete-postmortem) post-mortems."`
 	Template    cli.TemplateCommands    `cmd:"" group:"Using the API of a running server:" help:"List, show, create, put, edit and delete templates of incidents."`
-	Maintenance cli.MaintenanceCommands `cmd:"" group:"Using the API of a running server:" help:"List, show, create, update, edit, move, begin, end, cancel and delete planned maintenance."`
+	Maintenance cli.MaintenanceCommands `cmd:"" group:"Using the API of a running server:" help:"List, show, create, update, edit, move, begin, end, cancel and delete scheduled maintenance."`
 	Subscriber  cli.SubscriberCommands  `cmd:"" group:"Using the API of a running server:" help:"List, show, create, edit, import, export, test, resume, rotate and delete a page's subscribers."`
 	Delivery    cli.DeliveryCommands    `cmd:"" group:"Using the API of a running server:" help:"List the messages to subscribers, and retry them."`
 	Channel     cli.ChannelCommands     `cmd:"" group:"Using the API of a running server:" help:"List, show, create, put, edit, test and delete the channels on which people are notified of alerts."`
@@ -91,7 +91,7 @@ func program() console.Program {
 			Complete: completion.CandidatesCommand{Values: cli.CompletionValues()},
 		},
 		Name: "allswell",
-		Description: "A status page and heartbeat monitor.\n\n" +
+		Description: "A status page, heartbeat monitor and uptime checker.\n\n" +
 			"To try it: allswell demo. To run it: allswell serve.\n\n" +
 			"The exit status is 0 on success, 1 if the command failed or was refused, and 2 if the command line or a " +
 			"setting is invalid.",

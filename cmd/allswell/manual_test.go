@@ -66,7 +66,7 @@ func newManual(app *kong.Application) *manual {
 	m.line(`.\" Written by go generate ./cmd/allswell.`)
 	m.line(".TH ALLSWELL 1 \"\" Allswell \"User Commands\"")
 	m.section("NAME")
-	m.text("allswell - status page and heartbeat monitor")
+	m.text("allswell - status page, heartbeat monitor and uptime checker")
 	m.section("SYNOPSIS")
 	m.line(".B allswell\n.I command\n[\\fIflags\\fR]")
 	m.section("DESCRIPTION")

@@ -17,7 +17,7 @@ import (
 // https://discord.com/developers/docs/resources/webhook#execute-webhook, within the limits at
 // https://discord.com/developers/docs/resources/message#embed-object-embed-limits.
 var discordType = Type{
-	Name: "discord", Label: "Discord", Help: "Posts to a channel of Discord by a webhook.",
+	Name: "discord", Label: "Discord", Help: "Discord, via webhook.",
 	Fields: []configfield.Field{urlField("https://discord.com/api/webhooks/123/XXXX")},
 	New:    func() Channel { return new(discord) },
 }

@@ -15,10 +15,10 @@ import (
 // emailType sends mail through the operator's mail server. Mails of a thread refer to the same message: RFC 5322,
 // section 3.6.4.
 var emailType = Type{
-	Name: "email", Label: "E-mail", Help: "Sends a mail through the mail server of this service.",
+	Name: "email", Label: "Email", Help: "Email, via the mail server of this installation.",
 	Fields: []configfield.Field{
 		{
-			Name: "to", Label: "Address", Help: "One e-mail address. It can belong to a group.",
+			Name: "to", Label: "Address", Help: "One email address. It can belong to a group.",
 			Kind: configfield.KindText, Required: true, Max: 254, Example: "oncall@example.com",
 		},
 	},

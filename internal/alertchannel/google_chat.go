@@ -14,7 +14,7 @@ import (
 // https://developers.google.com/workspace/chat/quickstart/webhooks and
 // https://developers.google.com/workspace/chat/format-messages.
 var googleChatType = Type{
-	Name: "google_chat", Label: "Google Chat", Help: "Posts to a space of Google Chat by an incoming webhook.",
+	Name: "google_chat", Label: "Google Chat", Help: "Google Chat space, via incoming webhook.",
 	Fields: []configfield.Field{urlField("https://chat.googleapis.com/v1/spaces/AAAA/messages?key=XXXX&token=XXXX")},
 	New:    func() Channel { return new(googleChat) },
 }

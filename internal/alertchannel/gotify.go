@@ -11,7 +11,7 @@ import (
 // gotifyType sends to an application, as described at https://gotify.net/docs/pushmsg and
 // https://gotify.net/docs/msgextras.
 var gotifyType = Type{
-	Name: "gotify", Label: "Gotify", Help: "Pushes to the devices of a Gotify server.",
+	Name: "gotify", Label: "Gotify", Help: "Push notifications via your Gotify server.",
 	Fields: []configfield.Field{
 		{
 			Name: "server_url", Label: "Server", Help: "The URL of the server.", Kind: configfield.KindText,

@@ -14,7 +14,7 @@ import (
 // https://www.home-assistant.io/docs/automation/trigger/#webhook-trigger, or calls a notify action:
 // https://developers.home-assistant.io/docs/api/rest/.
 var homeAssistantType = Type{
-	Name: "home_assistant", Label: "Home Assistant", Help: "Starts an automation by its webhook, or notifies a device.",
+	Name: "home_assistant", Label: "Home Assistant", Help: "Webhook automation, or a device notification.",
 	Fields: []configfield.Field{
 		{
 			Name: "server_url", Label: "Server", Help: "The URL of Home Assistant.", Kind: configfield.KindText,

@@ -16,7 +16,7 @@ import (
 // https://spec.matrix.org/latest/client-server-api/#put_matrixclientv3roomsroomidsendeventtypetxnid, with threads
 // (#threading) and without mentions (#user-and-room-mentions).
 var matrixType = Type{
-	Name: "matrix", Label: "Matrix", Help: "Sends to a room of Matrix that is not encrypted.",
+	Name: "matrix", Label: "Matrix", Help: "Unencrypted Matrix room.",
 	Fields: []configfield.Field{
 		{
 			Name: "server_url", Label: "Server", Help: "The URL of the homeserver.", Kind: configfield.KindText,

@@ -12,7 +12,7 @@ import (
 // mattermostType posts to an incoming webhook, as described at
 // https://developers.mattermost.com/integrate/webhooks/incoming/.
 var mattermostType = Type{
-	Name: "mattermost", Label: "Mattermost", Help: "Posts to a channel of Mattermost by an incoming webhook.",
+	Name: "mattermost", Label: "Mattermost", Help: "Mattermost, via incoming webhook.",
 	Fields: []configfield.Field{urlField("https://chat.example.com/hooks/XXXX")},
 	New:    func() Channel { return new(mattermost) },
 }

@@ -13,7 +13,7 @@ import (
 
 // ntfyType publishes to a topic, as described at https://docs.ntfy.sh/publish/#publish-as-json.
 var ntfyType = Type{
-	Name: "ntfy", Label: "ntfy", Help: "Publishes to a topic of ntfy.sh or of your own server.",
+	Name: "ntfy", Label: "ntfy", Help: "ntfy.sh or your own ntfy server.",
 	Fields: []configfield.Field{
 		{
 			Name: "server_url", Label: "Server", Help: "The URL of the server, without a path.",

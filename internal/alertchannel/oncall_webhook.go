@@ -20,7 +20,7 @@ const (
 // https://docs.incident.io/api-reference/alert-events-v2/createhttp.
 var onCallWebhookType = Type{
 	Name: "oncall_webhook", Label: "Grafana OnCall, incident.io",
-	Help: "Posts to a service that takes alerts by a webhook.",
+	Help: "Incident service that receives alerts via webhook.",
 	Fields: []configfield.Field{
 		urlField("https://oncall.example.com/integrations/v1/formatted_webhook/XXXX/"),
 		{

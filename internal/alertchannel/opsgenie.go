@@ -12,7 +12,7 @@ import (
 
 // opsgenieType creates, acknowledges and closes alerts, as described at https://docs.opsgenie.com/docs/alert-api.
 var opsgenieType = Type{
-	Name: "opsgenie", Label: "Opsgenie", Help: "Creates, acknowledges and closes alerts of Opsgenie.",
+	Name: "opsgenie", Label: "Opsgenie", Help: "Creates, acknowledges and closes Opsgenie alerts.",
 	Fields: []configfield.Field{
 		secretField("api_key", "API key", "The key of an API integration."),
 		serverField("https://api.opsgenie.com", "https://api.eu.opsgenie.com for accounts in the EU."),

@@ -12,7 +12,7 @@ import (
 // pagerDutyType sends events of the Events API v2, as described at
 // https://developer.pagerduty.com/docs/send-alert-event.
 var pagerDutyType = Type{
-	Name: "pagerduty", Label: "PagerDuty", Help: "Triggers, acknowledges and resolves alerts of PagerDuty.",
+	Name: "pagerduty", Label: "PagerDuty", Help: "Triggers, acknowledges and resolves PagerDuty alerts.",
 	Fields: []configfield.Field{
 		secretField("routing_key", "Integration key", "The key of an Events API v2 integration: 32 characters."),
 		serverField("https://events.pagerduty.com", "https://events.eu.pagerduty.com for accounts in the EU."),

@@ -13,13 +13,13 @@ import (
 
 // pushoverType sends a message, as described at https://pushover.net/api.
 var pushoverType = Type{
-	Name: "pushover", Label: "Pushover", Help: "Pushes to the devices of a person or of a group.",
+	Name: "pushover", Label: "Pushover", Help: "Push notifications to a person or a group.",
 	Fields: []configfield.Field{
 		secretField("app_token", "Application token", "The API token of an application."),
 		secretField("user_key", "User key", "The key of a person or of a group."),
 		{
 			Name: "emergency", Label: "Emergency",
-			Help: "Whether critical alerts sound every minute for an hour until somebody confirms them on a device.",
+			Help: "Whether critical alerts sound every minute for an hour until someone confirms them on a device.",
 			Kind: configfield.KindFlag, Default: "false",
 		},
 		serverField("https://api.pushover.net", "URL of the API."),

@@ -12,7 +12,7 @@ import (
 
 // rocketChatType posts to an incoming webhook, as described at https://docs.rocket.chat/docs/integrations.
 var rocketChatType = Type{
-	Name: "rocket_chat", Label: "Rocket.Chat", Help: "Posts to a room of Rocket.Chat by an incoming webhook.",
+	Name: "rocket_chat", Label: "Rocket.Chat", Help: "Rocket.Chat, via incoming webhook.",
 	Fields: []configfield.Field{urlField("https://chat.example.com/hooks/XXXX/XXXX")},
 	New:    func() Channel { return new(rocketChat) },
 }

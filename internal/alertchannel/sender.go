@@ -48,7 +48,7 @@ type Config struct {
 type Mail struct {
 	ID       string // of the message, from which its Message-ID is made
 	ThreadID string // mails of a thread have the same; "": none
-	To       string // e-mail address
+	To       string // email address
 	Subject  string
 	Text     string
 }
@@ -153,15 +153,14 @@ func (s *Sender) Confirmation(ctx context.Context, to, base, link string) audien
 	})
 }
 
-// confirmationText is the text of the mail that asks for a confirmation. Its arguments are the base URL of this
-// service, the hours, and the link.
-const confirmationText = `Somebody has entered this address for alerts of the monitoring service at %s.
+// confirmationText is the text of the mail that asks for a confirmation: the address of this service, hours, the link.
+const confirmationText = `Someone (hopefully you) entered this address for alerts from the monitoring service at %s.
 
-To receive them, open this link within %d hours and press the button:
+To receive alerts, open this link within %d hours and press the button:
 
 %s
 
-Otherwise ignore this mail: no alerts are sent to this address.
+Otherwise ignore this email: no alerts are sent to this address.
 `
 
 // failed returns a result with a reason.
@@ -359,7 +358,7 @@ func checkURL(bad *kernel.ValidationError, field string, text *string) {
 	u, err := url.Parse(ascii)
 	if !ok || err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || u.User != nil ||
 		u.Fragment != "" {
-		bad.Add(field, "must be an http or https URL without a user name and a fragment")
+		bad.Add(field, "must be an http(s) URL without user name or fragment")
 		return
 	}
 	if addr, err := netip.ParseAddr(u.Hostname()); err == nil {

@@ -12,7 +12,7 @@ import (
 // slackType posts to an incoming webhook, as described at
 // https://docs.slack.dev/messaging/sending-messages-using-incoming-webhooks.
 var slackType = Type{
-	Name: "slack", Label: "Slack", Help: "Posts to a channel of Slack by an incoming webhook.",
+	Name: "slack", Label: "Slack", Help: "Slack, via incoming webhook.",
 	Fields: []configfield.Field{
 		{
 			Name: "url", Label: "Webhook URL", Help: "The URL of an incoming webhook.", Kind: configfield.KindText,

@@ -15,7 +15,7 @@ import (
 // slackBotType posts as a bot, which can reply in threads and edit its messages, as described at
 // https://docs.slack.dev/reference/methods/chat.postMessage and https://docs.slack.dev/reference/methods/chat.update.
 var slackBotType = Type{
-	Name: "slack_bot", Label: "Slack bot", Help: "Posts to a channel of Slack as a bot, with a thread for each alert.",
+	Name: "slack_bot", Label: "Slack bot", Help: "Slack, as a bot, with one thread per alert.",
 	Fields: []configfield.Field{
 		{
 			Name: "channel", Label: "Channel", Help: "The id of the channel, to which the bot is invited.",

@@ -21,7 +21,7 @@ const (
 
 // smsType sends an SMS by the HTTP request that a gateway expects.
 var smsType = Type{
-	Name: "sms", Label: "SMS by a gateway", Help: "Sends an SMS to one number by an HTTP request of your choice.",
+	Name: "sms", Label: "SMS gateway", Help: "Any SMS gateway with an HTTP API.",
 	Fields: []configfield.Field{
 		phoneField,
 		{

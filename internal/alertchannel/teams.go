@@ -12,7 +12,7 @@ import (
 // https://learn.microsoft.com/en-us/microsoftteams/platform/webhooks-and-connectors/how-to/connectors-using and
 // https://adaptivecards.io/explorer/RichTextBlock.html: the texts of its runs are never Markdown.
 var teamsType = Type{
-	Name: "teams", Label: "Microsoft Teams", Help: "Posts a card to a channel or a chat by a workflow.",
+	Name: "teams", Label: "Microsoft Teams", Help: "Teams channel or chat, via workflow.",
 	Fields: []configfield.Field{urlField("https://prod-00.westeurope.logic.azure.com/workflows/…")},
 	New:    func() Channel { return new(teams) },
 }

@@ -13,7 +13,7 @@ import (
 // telegramType sends as a bot, as described at https://core.telegram.org/bots/api#sendmessage and
 // https://core.telegram.org/bots/api#editmessagetext.
 var telegramType = Type{
-	Name: "telegram", Label: "Telegram", Help: "Sends to a chat, a group or a channel of Telegram as a bot.",
+	Name: "telegram", Label: "Telegram", Help: "Telegram chat, group or channel, as a bot.",
 	Fields: []configfield.Field{
 		{
 			Name: "chat_id", Label: "Chat", Help: "The id of the chat, or @name of a public channel.",

@@ -15,7 +15,7 @@ import (
 // twilioType sends an SMS, as described at
 // https://www.twilio.com/docs/messaging/api/message-resource#create-a-message-resource.
 var twilioType = Type{
-	Name: "twilio", Label: "SMS by Twilio", Help: "Sends an SMS to one number through Twilio.",
+	Name: "twilio", Label: "Twilio SMS", Help: "SMS to one number, via Twilio.",
 	Fields: []configfield.Field{
 		{
 			Name: "account_sid", Label: "Account SID", Help: "SID of the account, which begins with AC.",

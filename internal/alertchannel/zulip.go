@@ -15,14 +15,14 @@ import (
 
 // zulipType sends to a topic of a channel, as described at https://zulip.com/api/send-message.
 var zulipType = Type{
-	Name: "zulip", Label: "Zulip", Help: "Sends to a channel of Zulip, with a topic for each alert.",
+	Name: "zulip", Label: "Zulip", Help: "Zulip channel, with one topic per alert.",
 	Fields: []configfield.Field{
 		{
 			Name: "server_url", Label: "Server", Help: "The URL of the organization.", Kind: configfield.KindText,
 			Required: true, Max: 500, Example: "https://acme.zulipchat.com",
 		},
 		{
-			Name: "bot_email", Label: "Bot's e-mail", Help: "The e-mail address of the bot.",
+			Name: "bot_email", Label: "Bot email", Help: "Email address of the bot.",
 			Kind: configfield.KindText, Required: true, Max: 254, Example: "alerts-bot@acme.zulipchat.com",
 		},
 		secretField("api_key", "API key", "The key of the bot."),

@@ -122,8 +122,14 @@ func checkURL(bad *kernel.ValidationError, field string, text *string, schemes .
 	if !ok || err != nil || !slices.Contains(schemes, u.Scheme) || u.Opaque != "" || u.Fragment != "" ||
 		u.User != nil ||
 		strings.HasSuffix(u.Host, ":") || net.ParseIP(u.Hostname()) == nil && !isHostName(u.Hostname()) {
-		bad.Add(field, "must be a URL of %s with a host name or an IP address, and without a user name and a fragment",
-			strings.Join(schemes, " or "))
+		kind := "a " + schemes[0] + "(s)"
+		if schemes[0] == "http" {
+			kind = "an http(s)"
+		}
+		for _, other := range schemes[2:] {
+			kind += " or " + other
+		}
+		bad.Add(field, "must be %s URL without user name or fragment", kind)
 		return &url.URL{}
 	}
 	if !kernel.CheckPort(bad, field, u) {

@@ -21,19 +21,19 @@ func matchFields[T any](column string, of func(*T) *alert.Filter) []*field.Field
 			return &of(v).Pages
 		}).AtMost(alert.MaxFilter).Flag("page").NoFlag("no-pages").
 			Doc("Pages that it is about").Empty("all pages").
-			Form("Pages", "Their slugs, with commas between. Empty: all.", ""),
+			Form("Pages", "Comma-separated slugs; any of them matches. Default: all.", ""),
 		field.References("monitors", "monitor", func(v *T) *[]string {
 			return &of(v).Monitors
 		}).AtMost(alert.MaxFilter).Flag("monitor").NoFlag("no-monitors").
 			Doc("Monitors that it is about").Empty("all monitors").
-			Form("Monitors", "Their slugs, with commas between. Empty: all.", ""),
+			Form("Monitors", "Comma-separated slugs; any of them matches. Default: all.", ""),
 		field.Texts("tags", func(v *T) *[]string {
 			return &of(v).Tags
 		}).AtMost(alert.MaxFilter).Flag("tag").NoFlag("no-tags").
 			Settle(func(v *T) { of(v).Tags = monitor.SortTags(of(v).Tags) }).
 			Check(func(v *T, bad *kernel.ValidationError) { alert.CheckTags(bad, of(v).Tags) }).
 			Doc("Tags: a monitor must have at least one of them").Empty("all monitors").
-			Form("Tags of monitors", "With commas between: one of them must match. Empty: all.", ""),
+			Form("Tags of monitors", "Comma-separated; any of them matches. Default: all.", ""),
 		field.Choices("severities", func(v *T) *[]kernel.Impact {
 			return &of(v).Severities
 		}, field.Options(kernel.Impacts, i18n.English().Impact)...).

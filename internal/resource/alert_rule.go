@@ -14,7 +14,7 @@ type alertRule = alert.Rule
 // AlertRule describes alert rules, which say who is notified of alerts.
 var AlertRule = field.New(field.Resource[alertRule]{
 	Noun: "alert rule", Path: "alert-rules", Object: kernel.ObjectAlertRule,
-	Doc:   "a rule that says who is notified of which alerts",
+	Doc:   "a rule that says who gets which alerts",
 	Rules: func(r, _ *alertRule, _ time.Time, bad *kernel.ValidationError) { r.Check(bad) },
 	Example: alertRule{
 		ID: "rul_068vq2r4b1ccu5a0d3e1", Slug: "databases", Name: "Databases", Enabled: true,
@@ -23,8 +23,7 @@ var AlertRule = field.New(field.Resource[alertRule]{
 		Escalation: []alert.Step{exampleStep},
 		Summary: "When a monitor tagged database is down for more than 1 minute, notify Phone; after 10 minutes " +
 			"without acknowledgement, notify Boss; " +
-			"repeat every 30 minutes until somebody acknowledges; from 22:00 to 07:00 (Europe/Berlin), wait until " +
-			"07:00.",
+			"repeat every 30 minutes until acknowledged; from 22:00 to 07:00 (Europe/Berlin), wait until 07:00.",
 		CreatedAt: exampleDay, UpdatedAt: exampleDay,
 	},
 	Fields: slices.Concat(
@@ -49,20 +48,20 @@ var AlertRule = field.New(field.Resource[alertRule]{
 			targetFields(func(r *alertRule) *alert.Target { return &r.Target }),
 			[]*field.Field[alertRule]{
 				field.Duration("delay", alert.MaxDelay, func(r *alertRule) *time.Duration { return &r.Delay }).
-					Doc("Time that an alert must last before anybody is notified").Empty("alerts notify at once").
-					Form("Only if it lasts longer than", "Alerts that end before are not sent.", "5m"),
+					Doc("Time that an alert must last before anyone is notified").Empty("no delay").
+					Form("Delay", "Skip alerts that recover sooner.", "5m"),
 				field.Duration("repeat", alert.MaxRepeat, func(r *alertRule) *time.Duration {
 					return &r.Repeat
 				}).AtLeast(alert.MinRepeat).
-					Doc("Time between repetitions until somebody acknowledges the alert").Empty("no repetition").
-					Form("Notify everybody again every", "", "30m"),
+					Doc("Time between repetitions until the alert is acknowledged").Empty("no repetition").
+					Form("Repeat every", "", "30m"),
 				field.Part("quiet_hours", QuietHours, func(r *alertRule) **alert.QuietHours { return &r.QuietHours }).
 					Doc("Part of the day in which alerts wait for its end, or notify others").Empty("none").
 					Form("Quiet hours", "", ""),
 				field.Parts("escalation", alert.MaxSteps, EscalationStep, func(r *alertRule) *[]alert.Step {
 					return &r.Escalation
 				}).
-					Doc("Who is notified next unless somebody acknowledges the alert").
+					Doc("Who is notified next unless the alert is acknowledged").
 					Form("Escalation", "", ""),
 			})...),
 		[]*field.Field[alertRule]{
@@ -101,7 +100,7 @@ type quietHours = alert.QuietHours
 // QuietHours describes the quiet hours of a rule.
 var QuietHours = field.NewPart(field.Resource[quietHours]{
 	Noun: "quiet hours", Example: exampleQuietHours,
-	Doc: "a part of the day in which a rule notifies only its target or, without one, nobody until it ends",
+	Doc: "a part of the day in which a rule notifies only its target or, without one, no one until it ends",
 	Fields: slices.Concat(
 		[]*field.Field[quietHours]{
 			field.Text("zone", func(q *quietHours) *string { return &q.Zone }).Required().Max(kernel.MaxNameLength).
@@ -117,7 +116,7 @@ var QuietHours = field.NewPart(field.Resource[quietHours]{
 				return &q.Days
 			}, field.Options(alert.Weekdays, alert.Weekday.Label)...).
 				Doc("Days on which they begin").Empty("every day").
-				Form("Only on these days", "On which they begin. None chosen: every day.", ""),
+				Form("Only on these days", "Days they start on. Default: every day.", ""),
 		},
 		targetFields(func(q *quietHours) *alert.Target { return &q.Target }),
 	),
@@ -128,14 +127,14 @@ type escalationStep = alert.Step
 // EscalationStep describes the later steps of a rule.
 var EscalationStep = field.NewPart(field.Resource[escalationStep]{
 	Noun: "escalation step", Example: exampleStep,
-	Doc: "who is notified next unless somebody acknowledges an alert",
+	Doc: "who is notified next unless an alert is acknowledged",
 	Fields: slices.Concat(
 		[]*field.Field[escalationStep]{
 			field.Duration("after", alert.MaxStepAfter, func(s *escalationStep) *time.Duration {
 				return &s.After
 			}).Required().AtLeast(alert.MinStepAfter).
 				Doc("Time after the step before").
-				Form("If nobody acknowledges within", "", "10m"),
+				Form("Escalate after", "", "10m"),
 		},
 		targetFields(func(s *escalationStep) *alert.Target { return &s.Target }),
 	),

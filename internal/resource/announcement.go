@@ -13,7 +13,7 @@ type announcement = statuspage.Announcement
 // Announcement describes announcements.
 var Announcement = field.New(field.Resource[announcement]{
 	Noun: "announcement", Path: "announcements", OnPage: true, Object: kernel.ObjectAnnouncement,
-	Rules: announcementTimes, Doc: "a notice at the top of a page. It changes no status, and nobody is notified",
+	Rules: announcementTimes, Doc: "a notice at the top of a page. It changes no status, and no one is notified",
 	Example: announcement{
 		ID: "ann_068vq2r4b1ccu5a0d3e1", Title: "We are moving to a new data centre",
 		Message: "Nothing changes for you.",

@@ -51,13 +51,13 @@ var Channel = field.New(field.Resource[channel]{
 		}).Between(1, alert.HighestMaxPerMinute).
 			Default(func(c *channel, _ time.Time) { c.MaxPerMinute = alert.DefaultMaxPerMinute }).
 			Doc("Maximum number of messages per minute; further alerts wait and share a message").
-			Form("Messages in a minute, at most", "Further notices are sent together in one message.", "10"),
+			Form("Maximum messages per minute", "Further alerts are combined into one message.", "10"),
 		field.Reference("fallback_id", func(c *channel) *string { return &c.FallbackID }).Nullable().Flag("fallback").
 			Doc("The channel that gets what this one does not accept, by its id or slug").Empty("none").
-			Form("If it does not accept a message",
-				"That channel is notified, too: after two failed attempts, or at once if the service refuses the "+
+			Form("Fallback channel",
+				"Used after two failed attempts, or immediately if the service rejects the "+
 					"message.",
-				"").None("No other channel"),
+				"").None("None"),
 		field.Bool("test_weekly", func(c *channel) *bool { return &c.TestWeekly }).
 			Doc("Whether a test message is sent every week").
 			Form("Weekly test", "", ""),
@@ -82,15 +82,15 @@ var Channel = field.New(field.Resource[channel]{
 			Check(func(c *channel, bad *kernel.ValidationError) {
 				alert.CheckTemplate(bad, "title_template", c.TitleTemplate)
 			}).
-			Doc("Template, of Go, of the titles of messages, checked with an example").Empty("the default words").
-			Form("Title", "A template of Go. Left empty: the default words.", "[{{.Severity}}] {{.Title}}"),
+			Doc("Template for message titles (Go text/template), checked with an example").Empty("the standard text").
+			Form("Title", "Go template. Default: standard text.", "[{{.Severity}}] {{.Title}}"),
 		field.Text("text_template", func(c *channel) *string {
 			return &c.TextTemplate
 		}).Nullable().Max(alert.MaxTextTemplate).
 			Check(func(c *channel, bad *kernel.ValidationError) {
 				alert.CheckTemplate(bad, "text_template", c.TextTemplate)
 			}).
-			Doc("Template, of Go, of the texts of messages, checked with an example").Empty("the default words").
+			Doc("Template for message texts (Go text/template), checked with an example").Empty("the standard text").
 			Form("Text", "", "{{range .Alerts}}{{.Name}}: {{.Reason}}\n{{end}}"),
 		field.Texts("secrets", func(c *channel) *[]string { return &c.SecretFields }).ReadOnly().Audited().NoColumn().
 			Doc("Fields that have a secret"),
@@ -214,7 +214,7 @@ var ChannelHealth = field.NewPart(field.Resource[channelHealth]{
 		field.Integer("failures", func(h *channelHealth) *int { return &h.Failures }).ReadOnly().
 			Doc("Failed attempts in a row"),
 		field.Text("reason", func(h *channelHealth) *string { return &h.Reason }).Nullable().ReadOnly().
-			Doc("Why the last attempt failed. If failing_since is null, it was a test that somebody sent").
+			Doc("Why the last attempt failed. If failing_since is null, it was a test that someone sent").
 			Empty("it did not fail"),
 		field.Time("next_at", func(h *channelHealth) *time.Time { return &h.NextAt }).Nullable().ReadOnly().
 			Doc("Time at which the channel is used next").Empty("nothing waits for it"),

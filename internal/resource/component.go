@@ -49,9 +49,9 @@ var Component = field.New(field.Resource[component]{
 		field.Bool("hidden", func(c *component) *bool { return &c.Hidden }).
 			Kept().WriteOnly().
 			Doc("Whether visitors and subscribers do not see it").NoFlag("shown").
-			Form("On the page",
-				"Visitors and subscribers do not learn of hidden components. To show one is to show its past, too: "+
-					"its history, and when it was down.",
+			Form("Visibility",
+				"Hidden from visitors and subscribers. When you show a component again, its history and its past "+
+					"outages are shown, too.",
 				"").Labels("hidden", "shown"),
 		field.Time("created_at", func(c *component) *time.Time { return &c.CreatedAt }).ReadOnly(),
 		field.Time("updated_at", func(c *component) *time.Time { return &c.UpdatedAt }).ReadOnly(),

@@ -41,7 +41,7 @@ var IncidentTemplate = field.New(field.Resource[incidentTemplate]{
 			return &t.Impact
 		}, field.Options(kernel.Impacts, i18n.English().Impact)...).Nullable().
 			Doc("Impact of the incident").Empty("derived from the worst status of the components").
-			Form("Impact", "", "").None("As severe as the worst component"),
+			Form("Impact", "", "").None("Automatic (from components)"),
 		field.Choice("state", func(t *incidentTemplate) *statuspage.IncidentState {
 			return &t.State
 		}, field.Options(statuspage.IncidentStates, i18n.English().State)...).Nullable().

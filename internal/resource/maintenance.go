@@ -34,7 +34,7 @@ var Maintenance = field.New(field.Resource[maintenance]{
 		field.Text("title", func(m *maintenance) *string { return &m.Title }).
 			Required().Max(kernel.MaxTitleLength).
 			Doc("Title of the maintenance").
-			Form("What is planned?", "", "Database upgrade"),
+			Form("Title", "", "Database upgrade"),
 		field.FirstMessage("message", (*maintenance).FirstMessage, (*maintenance).SetFirstMessage).
 			Max(kernel.MaxMessageLength).
 			Doc("First update").

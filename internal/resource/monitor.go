@@ -104,7 +104,7 @@ var Monitor = field.New(field.Resource[monitor.Monitor]{
 			return &m.PausedUntil
 		}).ByHand().Partial().Nullable().
 			Doc("When a disabled monitor is enabled again by itself").Empty("it is enabled, or stays disabled until "+
-			"somebody enables it").
+			"someone enables it").
 			Form("Paused until", "", ""),
 		field.Reference("parent_id", func(m *monitor.Monitor) *string { return &m.ParentID }).Nullable().
 			Doc("The parent monitor, in requests by id or slug. While the parent is down, failures of this one are "+

@@ -34,7 +34,7 @@ var OnCall = field.New(field.Resource[onCall]{
 		field.Zone("zone", func(o *onCall) *string { return &o.Zone }).NoColumn().
 			Default(func(o *onCall, _ time.Time) { o.Zone = "UTC" }).
 			Doc("Time zone of the hand-over, such as Europe/Berlin").
-			Form("Time zone", "Of the hand-over. It happens at the same time of the clock in summer and in winter.",
+			Form("Time zone", "Handover time follows daylight saving.",
 				"Europe/Berlin"),
 		field.Choice("hand_over_day", func(o *onCall) *alert.Weekday {
 			return &o.HandOverDay
@@ -48,9 +48,9 @@ var OnCall = field.New(field.Resource[onCall]{
 			Form("at", "", ""),
 		field.Date("starts_on", func(o *onCall) *time.Time { return &o.StartsOn }).NoColumn().Kept().
 			Default(func(o *onCall, now time.Time) { o.StartsOn = o.FirstDay(now) }).
-			Doc("A day in the week of the first participant, such as 2026-11-16").Empty("that participant is on call "+
+			Doc("Any day in the first person's week, such as 2026-11-16").Empty("that participant is on call "+
 			"now").
-			Form("First week", "A day in the week of the first participant.", ""),
+			Form("First week", "Any day in the first person's week.", ""),
 		field.Parts("participants", alert.MaxParticipants, OnCallParticipant, func(o *onCall) *[]alert.Participant {
 			return &o.Participants
 		}).NoColumn().
@@ -65,7 +65,7 @@ var OnCall = field.New(field.Resource[onCall]{
 				"most 5 years ahead").
 			Form("Overrides", "", ""),
 		field.Text("now", func(o *onCall) *string { return &o.Now }).Nullable().ReadOnly().NoColumn().
-			Doc("Name of the participant who is on call").Empty("nobody"),
+			Doc("Name of the participant who is on call").Empty("no one"),
 		field.Parts("next", 0, OnCallTurn, func(o *onCall) *[]alert.Turn { return &o.Next }).ReadOnly().NoColumn().
 			Doc("Turns from now on, at most 10"),
 		field.Text("calendar_url", func(o *onCall) *string { return &o.CalendarURL }).ReadOnly().NoColumn().

@@ -49,7 +49,7 @@ var Page = field.New(field.Resource[page]{
 		field.Zone("time_zone", func(p *page) *string { return &p.TimeZone }).
 			Default(func(p *page, _ time.Time) { p.TimeZone = statuspage.DefaultTimeZone }).
 			Doc("Time zone in which the page's days begin, such as Europe/Berlin").
-			Form("Time zone", "Days of the history begin and end in it.", "Europe/Berlin"),
+			Form("Time zone", "Days of the history begin and end in this zone.", "Europe/Berlin"),
 		field.Text("language", func(p *page) *string {
 			return &p.Language
 		}).Nullable().Pattern(languageForm.String()).Formed(checkLanguage).Suggest(i18n.Tags()...).
@@ -64,7 +64,7 @@ var Page = field.New(field.Resource[page]{
 				"and no other page. Rejected if the installation "+
 				"has no `ALLSWELL_BASE_URL`, and for host names of the installation itself. Except in the first "+
 				"workspace, the domain is `pending` until a DNS record verifies it").Empty("none").
-			Form("Domain", "A host name of your own that leads to this service.", "status.example.com"),
+			Form("Domain", "Your own host name that points to this installation.", "status.example.com"),
 		field.Choice("domain_status", func(p *page) *statuspage.DomainStatus {
 			return &p.DomainStatus
 		}, field.Values(statuspage.DomainStatuses)...).Nullable().ReadOnly().NoColumn().
@@ -72,7 +72,7 @@ var Page = field.New(field.Resource[page]{
 		field.Text("accent", func(p *page) *string { return &p.Accent }).Nullable().Pattern(colourForm.String()).
 			Settle(func(p *page) { p.Accent = strings.ToLower(p.Accent) }).Formed(checkAccent).
 			Doc("Colour of links and buttons, such as #1b4f9c").Empty("the standard colour").
-			Form("Accent colour", "For links and buttons. It is made lighter or darker where it would be hard to read.",
+			Form("Accent colour", "For links and buttons. Adjusted for contrast where needed.",
 				"#1b4f9c"),
 		field.Parts("footer_links", statuspage.MaxFooterLinks, FooterLink, func(p *page) *[]statuspage.FooterLink {
 			return &p.Footer
@@ -94,29 +94,30 @@ var Page = field.New(field.Resource[page]{
 			Kept().Default(func(p *page, _ time.Time) { p.AutoIncidents = statuspage.AutoIncidentsPublish }).
 			Doc("Incidents of monitors that go down. A draft is published by a person").
 			Form("When a monitor goes down",
-				"Monitors can have a setting of their own. The component changes in any case.", ""),
+				"Monitors can override this. The component changes in any case.", ""),
 		field.Choice("visibility", func(p *page) *statuspage.Visibility { return &p.Visibility },
-			field.Of(statuspage.VisibilityPublic, "everybody"),
-			field.Of(statuspage.VisibilityUnlisted, "everybody who has its address (unlisted)"),
-			field.Of(statuspage.VisibilityPrivate, "only clients with a token, and those set under Access (private)")).
+			field.Of(statuspage.VisibilityPublic, "Public"),
+			field.Of(statuspage.VisibilityUnlisted, "Unlisted"),
+			field.Of(statuspage.VisibilityPrivate, "Private")).
 			Kept().Default(func(p *page, _ time.Time) { p.Visibility = statuspage.VisibilityPublic }).
-			Doc("Who can see the page. An unlisted page is for everybody who has its address, a private one for "+
-				"clients with a token and for visitors who are allowed to see it").
-			Form("Who can see it", "", ""),
+			Doc("Who can see the page. Anyone with the URL can see an unlisted page; a private page is for clients "+
+				"with a token and for visitors who are allowed to see it").
+			Form("Visibility",
+				"Unlisted: anyone with the URL. Private: API clients, and visitors who are allowed under Access.", ""),
 		field.Bool("home", func(p *page) *bool { return &p.Home }).Kept().
 			Doc("Whether the page is set as the one at `/` of the service, which at most one page of a workspace is: "+
 				"`true` takes it from the present one. If several "+
 				"workspaces have one, `/` shows the page of the oldest; without one, the first public page").
-			Form("Start page", "", "").Labels("yes, it is the start page", "no"),
+			Form("Show at /", "", "").Labels("yes", "no"),
 		field.Bool("webhook_sign_ups", func(p *page) *bool { return &p.WebhookSignUps }).Kept().
 			Default(func(p *page, _ time.Time) { p.WebhookSignUps = true }).
 			Doc("Whether visitors can subscribe webhooks, chats and phones to the page. They receive nothing but a "+
 				"request for confirmation until they are confirmed").
-			Form("Webhooks, chats and SMS",
-				"Targets that visitors add receive nothing before they are confirmed, and never have a private "+
-					"address.",
+			Form("Let visitors subscribe webhooks, chats and phones",
+				"Targets that visitors add receive nothing before they are confirmed, and private addresses are "+
+					"refused.",
 				"").
-			Labels("visitors can subscribe them", "only operators can subscribe them"),
+			Labels("yes", "no"),
 		field.Bool("response_times", func(p *page) *bool { return &p.ResponseTimes }).Kept().
 			Doc("Whether the pages of components show how long the checks of their monitors took, and which failed, "+
 				"in the last day. They name neither the monitors nor "+
@@ -125,7 +126,7 @@ var Page = field.New(field.Resource[page]{
 				"How long the checks of a component's monitors took in the last day, and which failed. Visitors see "+
 					"neither the names of monitors nor their targets.",
 				"").
-			Labels("are shown on the pages of components", "are not shown to visitors"),
+			Labels("shown on component pages", "not shown"),
 		field.Texts("languages", func(p *page) *[]string { return &p.Languages }).Emptied().
 			Settle(func(p *page) {
 				p.Languages = slices.Compact(slices.Sorted(slices.Values(p.Languages)))
@@ -141,8 +142,8 @@ var Page = field.New(field.Resource[page]{
 				"complete, and may not load anything: no `@import` "+
 				"and no `url()`").Empty("none").
 			Form("Style sheet",
-				"CSS, at most 20,000 bytes, which the page loads after its own. It may not load anything. Empty, the "+
-					"page looks as usual again.",
+				"CSS, at most 20,000 bytes, loaded after the style of the page. It may not load anything. Leave empty "+
+					"for the default look.",
 				":root { --radius: 0; }"),
 		field.Time("created_at", func(p *page) *time.Time { return &p.CreatedAt }).ReadOnly(),
 		field.Time("updated_at", func(p *page) *time.Time { return &p.UpdatedAt }).ReadOnly(),

@@ -31,9 +31,9 @@ var Subscriber = field.New(field.Resource[subscriber]{
 			Form("Channel", "", ""),
 		field.Text("target", func(s *subscriber) *string { return &s.Target }).
 			Required().AtCreation().Max(kernel.MaxURLLength).
-			Doc("E-mail address, phone number or URL, normalised. Of the URL of a chat, only the host and the last "+
+			Doc("Email address, phone number or URL, normalised. Of the URL of a chat, only the host and the last "+
 				"four characters are shown").
-			Form("E-mail address, URL or phone number", "", "ada@example.com"),
+			Form("Email address, URL or phone number", "", "ada@example.com"),
 		field.ChoiceBy("added_by", (*subscriber).AddedBy, func(*subscriber, string) {},
 			addedBy...).ReadOnly().Schema("AddedBy").
 			Doc("Who added it"),
@@ -48,7 +48,7 @@ var Subscriber = field.New(field.Resource[subscriber]{
 			return s.Components
 		}, (*subscriber).Choose).
 			AtMost(audience.MaxChosenComponents).
-			Doc("Chosen components that still exist. A hidden one cannot be chosen").Empty("the whole page").
+			Doc("Chosen components that still exist. A hidden one cannot be chosen").Empty("all components").
 			Form("Components", "", ""),
 		field.Bool("warnings", func(s *subscriber) *bool { return &s.Warnings }).
 			Doc("Whether it is notified of the warnings of monitors, which the page does not show. Only a webhook "+

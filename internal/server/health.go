@@ -50,7 +50,7 @@ func (s *Server) notReadyReason() string {
 	case s.stopping.Load():
 		return "the service is stopping"
 	case !s.pings.Ready():
-		return "pings cannot be recorded"
+		return "cannot record pings"
 	case !s.open.Load():
 		return "the service is starting"
 	case s.scheduler.Stalled():

@@ -26,7 +26,7 @@ func TestHeartbeat(t *testing.T) {
 			t.Errorf("%v after %d requests, want %q after %d", err, requests, problem, wanted)
 		}
 	}
-	send(0, "pings cannot be recorded")
+	send(0, "cannot record pings")
 	if err := s.pings.Start(t.Context(), s.store); err != nil {
 		t.Fatal(err)
 	}

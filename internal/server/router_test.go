@@ -261,7 +261,7 @@ func TestReadiness(t *testing.T) {
 			t.Errorf("/readyz says %d %q, want %d %q", w.Code, w.Body, want, says)
 		}
 	}
-	ready(http.StatusServiceUnavailable, "pings cannot be recorded")
+	ready(http.StatusServiceUnavailable, "cannot record pings")
 	if err := s.pings.Start(t.Context(), s.store); err != nil {
 		t.Fatal(err)
 	}

@@ -244,7 +244,7 @@ func (s *Server) warnOfSecrets(ctx context.Context) error {
 			"checked, and these channels and subscribers are not notified",
 			"count", found.Unreadable, "of", found.Named)
 		if _, err := os.Stat(found.KeyFile); found.KeyFile != "" && errors.Is(err, os.ErrNotExist) {
-			s.log.Warn("the file with the key of the secrets is missing: put your copy of it back before anybody "+
+			s.log.Warn("the file with the key of the secrets is missing: put your copy of it back before anyone "+
 				"saves a secret, which creates a new key", "file", found.KeyFile)
 		}
 	}

@@ -33,7 +33,7 @@ type Settings struct {
 
 	TLS string `name:"tls" env:"ALLSWELL_TLS" default:"off" placeholder:"off|auto" help:"auto: HTTPS with ACME certificates, accepting the terms of the authority. off: HTTP, unless ALLSWELL_TLS_CERT is set."`
 
-	TLSEmail string `name:"tls-email" env:"ALLSWELL_TLS_EMAIL" placeholder:"ADDRESS" help:"E-mail address for the account with the certificate authority."`
+	TLSEmail string `name:"tls-email" env:"ALLSWELL_TLS_EMAIL" placeholder:"ADDRESS" help:"Email address for the account with the certificate authority."`
 
 	TLSCert string `name:"tls-cert" env:"ALLSWELL_TLS_CERT" placeholder:"PATH" help:"PEM file with the certificate chain for HTTPS, which is read again when it changes."`
 
@@ -71,7 +71,7 @@ type Settings struct {
 
 	APIRateLimit string `name:"api-rate-limit" env:"ALLSWELL_API_RATE_LIMIT" default:"600" placeholder:"COUNT" help:"API requests per token in any minute. 0: no limit, and none for failed authentications."`
 
-	SignUpLimit string `name:"signup-limit" env:"ALLSWELL_SIGNUP_LIMIT" default:"1000" placeholder:"COUNT" help:"Sign-ups of e-mail addresses and webhooks in any hour, for all visitors together. 0: no limit."`
+	SignUpLimit string `name:"signup-limit" env:"ALLSWELL_SIGNUP_LIMIT" default:"1000" placeholder:"COUNT" help:"Sign-ups of email addresses and webhooks in any hour, for all visitors together. 0: no limit."`
 
 	PageIndex string `name:"page-index" env:"ALLSWELL_PAGE_INDEX" default:"off" placeholder:"on|off" help:"on: / lists the public pages if there are several. off: / is the home page."`
 

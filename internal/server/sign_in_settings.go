@@ -30,7 +30,7 @@ type SignInSettings struct {
 
 	OIDCGroupsClaim string `name:"oidc-groups-claim" env:"ALLSWELL_OIDC_GROUPS_CLAIM" default:"groups" placeholder:"CLAIM" help:"Claim with the groups of a person."`
 
-	ProxyEmailHeader string `env:"ALLSWELL_PROXY_EMAIL_HEADER" placeholder:"HEADER" help:"Header with the e-mail address of the person who has signed in, set by ALLSWELL_TRUSTED_PROXIES, such as Remote-Email. Empty: no sign-in by proxies."`
+	ProxyEmailHeader string `env:"ALLSWELL_PROXY_EMAIL_HEADER" placeholder:"HEADER" help:"Header with the email address of the person who has signed in, set by ALLSWELL_TRUSTED_PROXIES, such as Remote-Email. Empty: no sign-in by proxies."`
 
 	ProxyNameHeader string `env:"ALLSWELL_PROXY_NAME_HEADER" placeholder:"HEADER" help:"Header with the person's name, such as Remote-Name."`
 
@@ -38,7 +38,7 @@ type SignInSettings struct {
 
 	ProxySignOutURL string `name:"proxy-sign-out-url" env:"ALLSWELL_PROXY_SIGN_OUT_URL" placeholder:"URL" help:"URL at which people sign out of the proxy."`
 
-	SSORoles string `name:"sso-roles" env:"ALLSWELL_SSO_ROLES" placeholder:"RULES" help:"Roles of groups and of e-mail domains at the provider or the proxy: ops=admin, @example.com=viewer. The highest counts."`
+	SSORoles string `name:"sso-roles" env:"ALLSWELL_SSO_ROLES" placeholder:"RULES" help:"Roles of groups and of email domains at the provider or the proxy: ops=admin, @example.com=viewer. The highest counts."`
 
 	SSOCreateAccounts string `name:"sso-create-accounts" env:"ALLSWELL_SSO_CREATE_ACCOUNTS" default:"on" placeholder:"on|off" help:"Whether people to whom ALLSWELL_SSO_ROLES gives a role join at their first sign-in. off: only by invitation."`
 

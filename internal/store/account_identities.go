@@ -45,7 +45,7 @@ func (s *Store) TakeStateCode(ctx context.Context, code string) error {
 
 // SignInIdentity signs in the person with an identity and returns the secret of the session.
 //
-// A new identity is linked to the account with its verified e-mail address. If there is none, and the rules or an
+// A new identity is linked to the account with its verified email address. If there is none, and the rules or an
 // invitation give the person a role, it is linked to a new account. Without a verified address it is linked to nobody.
 // The rules decide about membership of their workspace.
 //
@@ -169,7 +169,7 @@ func (x *identitySignIn) newUser(n account.NewUser) (user account.User, err erro
 }
 
 // link links the identity to a user. It returns account.IdentityOtherSubject if the user has another identity of the
-// issuer: the e-mail address may have passed to another person.
+// issuer: the email address may have passed to another person.
 func (x *identitySignIn) link(user account.User) error {
 	n, err := database.One(x.Session, database.ScanInt,
 		`SELECT count(*) FROM identities WHERE issuer = $1 AND user_id = $2`, x.identity.Issuer, user.ID)

@@ -164,7 +164,7 @@ func (t *tx) withdrawInvitationsOf(actor kernel.Actor, userID string, role kerne
 type FoundInvitation struct {
 	account.Invitation
 	Workspace string // its name
-	UserID    string // the account with the e-mail address; "": there is none
+	UserID    string // the account with the email address; "": there is none
 	NeedsCode bool   // the account has an authenticator app
 }
 

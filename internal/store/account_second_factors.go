@@ -236,7 +236,7 @@ func (t *tx) removeFactors(userID string, tables ...string) error {
 	return nil
 }
 
-// RemoveFactors removes all factors but the password of the user with an e-mail address, ends all sessions of the user,
+// RemoveFactors removes all factors but the password of the user with an email address, ends all sessions of the user,
 // and invalidates the user's codes. It is for the operator. It returns kernel.ErrNotFound if there is no such user.
 func (s *Store) RemoveFactors(ctx context.Context, command, email string) error {
 	return writeOnly(ctx, s, func(t *tx) error {

@@ -23,7 +23,7 @@ type Credentials struct {
 	PasswordHash string // "": the user has no password
 }
 
-// Credentials returns the credentials of the user with an e-mail address. If there is no such user, it returns
+// Credentials returns the credentials of the user with an email address. If there is no such user, it returns
 // empty ones, so that callers treat both alike.
 func (s *Store) Credentials(ctx context.Context, email string) (Credentials, error) {
 	c, err := database.Lookup(ctx, s.db, func(c *database.Session) (Credentials, error) {
@@ -164,7 +164,7 @@ func (s *Store) SetUp(ctx context.Context, code string, n account.NewUser, b Bro
 	})
 }
 
-// insertUser creates a user, whose address is not confirmed. It returns kernel.ErrPreconditionFailed if the e-mail
+// insertUser creates a user, whose address is not confirmed. It returns kernel.ErrPreconditionFailed if the email
 // address has an account already.
 func (t *tx) insertUser(u account.User, passwordHash string) error {
 	n, err := t.Exec(`INSERT INTO users (id, email, name, password_hash, created_at) VALUES ($1, $2, $3, $4, $5)
@@ -181,7 +181,7 @@ func (t *tx) confirmEmail(userID string) error {
 	return err
 }
 
-// IssueResetCode returns a code that sets the password of the user with an e-mail address, once, within
+// IssueResetCode returns a code that sets the password of the user with an email address, once, within
 // account.ResetCodeAge. Earlier ones become invalid. It returns kernel.ErrNotFound if there is no such user.
 func (s *Store) IssueResetCode(ctx context.Context, email string) (code string, err error) {
 	return write(ctx, s, func(t *tx) (string, error) {

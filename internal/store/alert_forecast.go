@@ -46,7 +46,7 @@ type RuleForecast struct {
 	Rule    alert.Rule
 	Differs string // which of its fields does not match: see alert.Rule.Matches; "": it matches
 	Reason  string // why it does not match, as a sentence; "": it matches
-	// it repeats the alert every Rule.Repeat until somebody acknowledges it, at most alert.MaxRepeats times
+	// it repeats the alert every Rule.Repeat until it is acknowledged, at most alert.MaxRepeats times
 	Repeats bool
 	Steps   []ForecastStep
 }

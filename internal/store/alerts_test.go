@@ -147,7 +147,7 @@ func TestAlertOfOutage(t *testing.T) {
 			t.Errorf("open alert: %+v", d)
 		}
 		w.pinged(job)
-		w.expect("up", w.notified(5*time.Second, taken), "> phone: Nightly backup is up again after 1 minute 5 seconds")
+		w.expect("up", w.notified(5*time.Second, taken), "> phone: Nightly backup is up again after 1 minute")
 		w.expect("nothing more", w.notified(time.Minute, taken))
 		all, _, err = w.Alerts(w.ctx, w.ws, store.AlertFilter{State: alert.Resolved}, firstHundred)
 		if err != nil || len(all) != 1 || all[0].Title() != "Nightly backup is down" {
@@ -158,7 +158,7 @@ func TestAlertOfOutage(t *testing.T) {
 			sent = append(sent, m.Title)
 		}
 		want := []string{
-			"Nightly backup is up again after 1 minute 5 seconds", "Nightly backup is down",
+			"Nightly backup is up again after 1 minute", "Nightly backup is down",
 		}
 		if !slices.Equal(sent, want) {
 			t.Errorf("last messages: %q, want %q", sent, want)
@@ -207,11 +207,11 @@ func TestRuleWaits(t *testing.T) {
 		w.expect("after the delay", w.notified(30*time.Second, taken),
 			"* phone: Nightly backup is down / No ping since 2026-03-01 12:03:40 UTC.")
 		w.expect("escalated", w.notified(5*time.Minute, taken),
-			"* boss: Nobody has acknowledged for 6 minutes 2 seconds: Nightly backup is down / No ping since "+
+			"* boss: Unacknowledged for 6 minutes: Nightly backup is down / No ping since "+
 				"2026-03-01 12:03:40 UTC.")
 		repeated := w.notified(10*time.Minute, taken)
 		if len(repeated) != 2 ||
-			!strings.HasPrefix(repeated[0][2:], "boss: Nightly backup still is down after 16 minutes") &&
+			!strings.HasPrefix(repeated[0][2:], "boss: Nightly backup is still down after 16 minutes") &&
 				!strings.HasPrefix(repeated[0][2:], "phone: ") {
 			t.Errorf("repeated: %q", repeated)
 		}
@@ -234,7 +234,7 @@ func TestRuleWaits(t *testing.T) {
 	})
 }
 
-// TestHoldsAreRecorded checks why nobody was notified of an alert yet, and what its rule will do.
+// TestHoldsAreRecorded checks why no one was notified of an alert yet, and what its rule will do.
 func TestHoldsAreRecorded(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		job := w.quick("Nightly backup", w.component, "")
@@ -755,12 +755,12 @@ func TestSlownessNotifies(t *testing.T) {
 		w.check(monitor.CheckSlow, monitor.CheckSlow)
 		w.notified(3*time.Second, taken)
 		must(w.ChangeMonitor(w.ctx, w.ws, site.ID, monitor.Pause(time.Time{})))(w)
-		w.notifiedOnce("disabled", "> phone: The alert of site is over after ", " / The monitor was disabled.")
+		w.notifiedOnce("disabled", "> phone: Alert for site resolved after ", " / The monitor was disabled.")
 		must(w.ChangeMonitor(w.ctx, w.ws, site.ID, monitor.Resume()))(w)
 		w.check(monitor.CheckSlow, monitor.CheckSlow)
 		w.notified(3*time.Second, taken)
 		w.ok(w.DeleteMonitor(w.ctx, w.ws, site.ID))
-		w.notifiedOnce("deleted", "> phone: The alert of site is over after ", " / The monitor was deleted.")
+		w.notifiedOnce("deleted", "> phone: Alert for site resolved after ", " / The monitor was deleted.")
 	})
 }
 
@@ -843,7 +843,7 @@ func TestWaiting(t *testing.T) {
 		w.rule(to(w.channel("phone")))
 		w.send(signalOf(monitor.SignalFail, ""))
 		w.clock.set(w.clock.now().Add(10 * time.Minute))
-		wants("an outage that nobody was notified of", store.Waiting{
+		wants("an outage that no one was notified of", store.Waiting{
 			Deliveries: 10 * time.Minute, Alerts: 10 * time.Minute,
 		})
 		w.fanOut()

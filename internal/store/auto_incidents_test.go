@@ -165,7 +165,7 @@ func TestDraftWaitsForAPerson(t *testing.T) {
 		w.expectEvents()
 		w.pinged(job)
 		w.expectEvents("Backups: major_outage > operational (outage)",
-			"resolved: job is down, critical, resolved (outage): Pings are arriving again, after 2 minutes of silence.")
+			"resolved: job is down, critical, resolved (outage): The job is reporting again after 2 minutes.")
 		w.expectMonitorEvents(job, "monitor.down ", "monitor.up ping")
 	})
 }
@@ -187,8 +187,7 @@ func TestDraftOfARecoveredMonitor(t *testing.T) {
 			w.Errorf("visitors see %q", got)
 		}
 		must(w.PublishIncident(w.ctx, w.ws, i.ID, false))(w)
-		w.expectEvents("created: job is down, critical, resolved (outage): Pings are arriving again, after 2 minutes " +
-			"of silence.")
+		w.expectEvents("created: job is down, critical, resolved (outage): The job is reporting again after 2 minutes.")
 		w.expect("visitors see", w.shownIncidents(), "job is down")
 		w.goDown(job)
 		w.ok(w.DeleteIncident(w.ctx, w.ws, w.draft().ID))

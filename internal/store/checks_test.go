@@ -111,9 +111,9 @@ func TestChecks(t *testing.T) {
 		w.shows(kernel.StatusOperational)
 		w.expectEvents(
 			"Backups: operational > partial_outage (outage)",
-			"created: shop is down, major, investigating (outage): Automatic checks of this service fail.",
+			"created: shop is down, major, investigating (outage): Automated checks are failing.",
 			"Backups: partial_outage > operational (outage)",
-			"resolved: shop is down, major, resolved (outage): Automatic checks of this service succeed again, after "+
+			"resolved: shop is down, major, resolved (outage): Automated checks are passing again after "+
 				lasted+".")
 		results, total, err := w.CheckResults(w.ctx, w.ws, m.Slug, firstHundred)
 		w.ok(err)

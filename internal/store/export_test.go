@@ -68,7 +68,7 @@ func FillMonitors(
 // fillStep is how many rows FillMonitors and FillSubscribers insert with one statement.
 const fillStep = 500
 
-// FillSubscribers makes n confirmed e-mail subscribers of a page, quickly.
+// FillSubscribers makes n confirmed email subscribers of a page, quickly.
 func FillSubscribers(ctx context.Context, s *Store, pageID string, n int) error {
 	return writeOnly(ctx, s, func(t *tx) error {
 		for from := 0; from < n; from += fillStep {

@@ -87,7 +87,7 @@ func (p *postmortemWorld) publish(draft statuspage.Postmortem) {
 		return nil
 	}, false, stale)
 	if !errors.Is(err, kernel.ErrPreconditionFailed) {
-		p.Errorf("somebody else has changed it: %v", err)
+		p.Errorf("someone else has changed it: %v", err)
 	}
 	edited := must(p.put(func(p *statuspage.Postmortem) error {
 		p.Body = "A full disk!"

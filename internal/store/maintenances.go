@@ -153,7 +153,7 @@ func (s *Store) CreateMaintenance(
 		}
 		if err == nil {
 			id = m.ID
-			err = t.checkLimit("title", "planned maintenances", kernel.MaxOpenMaintenances,
+			err = t.checkLimit("title", "scheduled maintenance windows", kernel.MaxOpenMaintenances,
 				`SELECT count(*) FROM maintenances WHERE page_id = $1 AND state <> 'completed'`, p.ID)
 		}
 		if err != nil {

@@ -43,16 +43,16 @@ func TestLateMonitorsNotify(t *testing.T) {
 			{"pinged", func(m monitor.Monitor) { w.pinged(m) }, "pinged is on time again after ", ""},
 			{"down", func(monitor.Monitor) {
 				w.pass(10 * time.Minute)
-			}, "The alert of down is over after ", " / The monitor is down."},
+			}, "Alert for down resolved after ", " / The monitor is down."},
 			{"deleted", func(m monitor.Monitor) {
 				w.ok(w.DeleteMonitor(w.ctx, w.ws, m.ID))
-			}, "The alert of deleted is over after ", " / The monitor was deleted."},
+			}, "Alert for deleted resolved after ", " / The monitor was deleted."},
 			{"disabled", func(m monitor.Monitor) {
 				must(w.ChangeMonitor(w.ctx, w.ws, m.ID, func(c *monitor.MonitorConfig) error {
 					c.Enable(false)
 					return nil
 				}))(w)
-			}, "The alert of disabled is over after ", " / The monitor was disabled."},
+			}, "Alert for disabled resolved after ", " / The monitor was disabled."},
 		} {
 			m := w.createPinged(c.name)
 			w.late(m)

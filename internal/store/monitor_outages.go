@@ -150,7 +150,7 @@ func (t *tx) endOutage(m monitor.Monitor, why monitor.OutageEndReason) error {
 	if _, err := t.Exec(`UPDATE outages SET ended_at = $2 WHERE id = $1`, o.ID, millis(t.Now)); err != nil {
 		return err
 	}
-	t.logAfter("monitor's outage is over", "monitor", m.ID, m.Name)
+	t.logAfter("monitor is up", "monitor", m.ID, m.Name)
 	err = t.emitMonitorEvents(monitor.NewMonitorEvent(statuspage.EventMonitorUp, m, o, why.String(), t.Now))
 	if err != nil {
 		return err

@@ -38,10 +38,10 @@ var outageTests = map[string]func(w *world, job monitor.Monitor){
 		w.shows(kernel.StatusOperational)
 		w.expectEvents(
 			"Backups: major_outage > partial_outage (outage)",
-			"resolved: job is down, critical, resolved (outage): Pings are arriving again, after 4 minutes of silence.",
-			"resolved: slow is down, minor, resolved (outage): Pings are arriving again, after 6 minutes of silence.",
+			"resolved: job is down, critical, resolved (outage): The job is reporting again after 4 minutes.",
+			"resolved: slow is down, minor, resolved (outage): The job is reporting again after 6 minutes.",
 			"Backups: partial_outage > operational (outage)",
-			"resolved: part is down, major, resolved (outage): Pings are arriving again, after 2 minutes of silence.")
+			"resolved: part is down, major, resolved (outage): The job is reporting again after 2 minutes.")
 		if n := len(w.incidents()); n != 3 {
 			w.Errorf("%d incidents, want one per outage", n)
 		}
@@ -71,9 +71,8 @@ var outageTests = map[string]func(w *world, job monitor.Monitor){
 			"created: second is down, major, investigating (outage): No ping has arrived since 1 March 2026, "+
 				"12:12:00 UTC. The expected interval is 1 minute.",
 			"Backups: partial_outage > degraded (outage)",
-			"resolved: second is down, major, resolved (outage): Pings are arriving again, after 2 minutes of silence.",
-			"resolved: job is down, critical, resolved (outage): Pings are arriving again, after 14 minutes of "+
-				"silence.")
+			"resolved: second is down, major, resolved (outage): The job is reporting again after 2 minutes.",
+			"resolved: job is down, critical, resolved (outage): The job is reporting again after 14 minutes.")
 		if i := w.incidents()[1]; !i.Resolved {
 			w.Errorf("the silenced outage's incident was not resolved by the recovery: %+v", i)
 		}
@@ -190,7 +189,7 @@ var outageTests = map[string]func(w *world, job monitor.Monitor){
 		w.pinged(job)
 		w.expectEvents(
 			"Backups: major_outage > operational (outage)",
-			"resolved: Tape robot, minor, resolved (outage): Pings are arriving again, after 2 minutes of silence.")
+			"resolved: Tape robot, minor, resolved (outage): The job is reporting again after 2 minutes.")
 		i = w.incident()
 		if !i.Resolved || len(i.Updates) != 3 || i.Updates[2].State != statuspage.IncidentResolved ||
 			i.Updates[1].State != statuspage.IncidentIdentified {
@@ -296,7 +295,7 @@ var outageTests = map[string]func(w *world, job monitor.Monitor){
 		w.shows(kernel.StatusOperational)
 		w.expectEvents(
 			"Backups: major_outage > operational (outage)",
-			"resolved: job is down, critical, resolved (outage): Pings are arriving again, after 4 minutes of silence.")
+			"resolved: job is down, critical, resolved (outage): The job is reporting again after 4 minutes.")
 	},
 	"a new component takes the cause over, and no human has seen it there": func(w *world, job monitor.Monitor) {
 		other := must(w.Components().Create(w.ctx, w.ws, "acme",
@@ -399,8 +398,8 @@ var outageTests = map[string]func(w *world, job monitor.Monitor){
 			w.Errorf("after its component was deleted: %+v", m)
 		}
 		w.pinged(job)
-		w.expectEvents("resolved: job is down, critical, resolved (outage): Pings are arriving again, after 2 " +
-			"minutes of silence.")
+		w.expectEvents("resolved: job is down, critical, resolved (outage): The job is reporting again after 2 " +
+			"minutes.")
 	},
 	"a page that is deleted takes everything along": func(w *world, job monitor.Monitor) {
 		w.goDown(job)
@@ -442,8 +441,7 @@ var outageTests = map[string]func(w *world, job monitor.Monitor){
 		w.expectEvents(
 			"created: alone is down, critical, investigating (outage): No ping has arrived since 1 March 2026, "+
 				"12:00:00 UTC. The expected interval is 1 minute.",
-			"resolved: alone is down, critical, resolved (outage): Pings are arriving again, after 2 minutes of "+
-				"silence.")
+			"resolved: alone is down, critical, resolved (outage): The job is reporting again after 2 minutes.")
 	},
 	"a name of the greatest length still makes a title": func(w *world, _ monitor.Monitor) {
 		long := w.quick(strings.Repeat("ü", kernel.MaxNameLength), w.component, "")

@@ -67,6 +67,6 @@ func (t *tx) resume(m monitor.Monitor) error {
 	if !m.IsCheck() {
 		t.addEffect(effectPingToken, m.Token)
 	}
-	t.logAfter("pause is over", "monitor", m.ID, m.Name)
+	t.logAfter("monitor is resumed", "monitor", m.ID, m.Name)
 	return err
 }

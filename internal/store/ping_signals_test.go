@@ -78,8 +78,7 @@ var signalTests = map[string]func(w *world){
 			"Backups: operational > major_outage (outage)",
 			"created: nightly is down, critical, investigating (outage): The job reported a failure.",
 			"Backups: major_outage > operational (outage)",
-			"resolved: nightly is down, critical, resolved (outage): The job succeeded again, 2 minutes after the "+
-				"failure.")
+			"resolved: nightly is down, critical, resolved (outage): The job is succeeding again after 2 minutes.")
 	},
 	"a ping recovers, too": func(w *world) {
 		w.send(signalOf(monitor.SignalFail, ""))

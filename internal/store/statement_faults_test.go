@@ -40,7 +40,7 @@ var faultTests = map[string]struct {
 	"coming back by a ping": {
 		prepare:  func(w *world, job monitor.Monitor) { w.goDown(job) },
 		act:      (*world).tryPing,
-		complete: func(w *world, job monitor.Monitor) { w.isBack(job, "Pings are arriving again") },
+		complete: func(w *world, job monitor.Monitor) { w.isBack(job, "The job is reporting again") },
 	},
 	"coming back by being disabled": {
 		prepare: func(w *world, job monitor.Monitor) { w.goDown(job) },
@@ -507,7 +507,7 @@ func TestUnknownOutcomeOfATickIsSafe(t *testing.T) {
 		w.isDown(job)
 		w.eventsSeen = 0
 		afterCommit(func() error { return w.tryPing(job) })
-		w.isBack(job, "Pings are arriving again")
+		w.isBack(job, "The job is reporting again")
 	})
 }
 

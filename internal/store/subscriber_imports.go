@@ -13,7 +13,7 @@ import (
 	"github.com/allswell/allswell/internal/store/database"
 )
 
-// ImportSubscribers subscribes e-mail addresses, phones and chats to a page in one transaction, and returns what
+// ImportSubscribers subscribes email addresses, phones and chats to a page in one transaction, and returns what
 // happened to each line. Lines that cannot be added do not affect the others. It returns a *kernel.ValidationError
 // if the list as a whole, or the consent, is invalid. A dry run returns the same report and changes nothing.
 func (s *Store) ImportSubscribers(

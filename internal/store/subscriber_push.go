@@ -138,7 +138,7 @@ func (t *tx) checkEndIsSent(pageID, incidentID string) error {
 	case i.Resolved:
 		bad.Add("incident_id", "The incident is over.")
 	case !i.Notified:
-		bad.Add("incident_id", "Nobody is notified of this incident.")
+		bad.Add("incident_id", "No one is notified of this incident.")
 	case browsers >= maxBrowsers:
 		bad.Add("incident_id", "At most %d browsers are notified of an incident.", maxBrowsers)
 	}

@@ -20,7 +20,7 @@ type SignUp struct {
 	Admitted   bool                   // the visitor may see the page although it is private
 }
 
-// RequestSignUp accepts a request to subscribe an e-mail address, a webhook, a chat or a phone. When it returns nil,
+// RequestSignUp accepts a request to subscribe an email address, a webhook, a chat or a phone. When it returns nil,
 // the request is durable; ProcessSignUps acts on it.
 //
 // It runs the same statements for every target of a channel, so that neither its result nor its duration shows whether

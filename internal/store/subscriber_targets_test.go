@@ -186,7 +186,7 @@ func TestPushSubscriptions(t *testing.T) {
 		silent := must(w.CreateIncident(w.ctx, w.ws, "acme", statuspage.Incident{Title: "Silent"},
 			statuspage.IncidentUpdate{Message: "x", Silent: true}, nil))(w)
 		if try.IncidentID = silent.ID; !errors.As(w.SubscribeToEnd(w.ctx, try), &bad) {
-			t.Error("a browser waits for an end of which nobody is notified")
+			t.Error("a browser waits for an end of which no one is notified")
 		}
 		try.IncidentID = inc.ID
 		w.ok(w.SubscribeToEnd(w.ctx, try))

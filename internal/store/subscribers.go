@@ -192,7 +192,7 @@ func (s *Store) Subscriber(ctx context.Context, actor kernel.Actor, slug, id str
 // CreateSubscriber adds a subscriber on behalf of an operator. found has the problems that the caller found,
 // or is nil. If there are any problems, the error is a *kernel.ValidationError with all of them. Problems are also that
 // the target is subscribed already, that SMS cannot be sent, and that a component does not belong to the page. An
-// unconfirmed e-mail address is sent a confirmation mail first.
+// unconfirmed email address is sent a confirmation mail first.
 func (s *Store) CreateSubscriber(
 	ctx context.Context, actor kernel.Actor, slug string, n audience.NewSubscriber, found error,
 	save ...SaveResponse[audience.Subscriber],

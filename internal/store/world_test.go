@@ -346,8 +346,7 @@ func TestOutageAndRecovery(t *testing.T) {
 			"created: nightly is down, critical, investigating (outage): No ping has arrived since 1 March 2026, "+
 				"12:10:00 UTC. The expected interval is 5 minutes.",
 			"Backups: major_outage > operational (outage)",
-			"resolved: nightly is down, critical, resolved (outage): Pings are arriving again, after 18 minutes of "+
-				"silence.",
+			"resolved: nightly is down, critical, resolved (outage): The job is reporting again after 18 minutes.",
 		)
 	})
 }

@@ -81,7 +81,7 @@ func TestFirstStartInABrowser(t *testing.T) {
 			p.press("#lead .button", "Nightly backup Up")
 			look(p, v, "monitor")
 			p.load(t, server.URL+"/admin")
-			p.is(`document.body.innerText.includes("Nothing is wrong")`)
+			p.is(`document.body.innerText.includes("No active problems")`)
 			look(p, v, "overview")
 			if v.width < 600 {
 				for _, small := range eval[[]string](p, smallTargets) {

@@ -232,7 +232,7 @@ func alerted(t *testing.T, c *binary.Client) string {
 			}
 		}
 	}
-	t.Fatal("nobody is notified")
+	t.Fatal("no one is notified")
 	return ""
 }
 

@@ -7,8 +7,8 @@ import (
 	"github.com/allswell/allswell/test/binary"
 )
 
-// TestPushInABrowser presses "Tell me when this is over". The service worker is registered and the server is asked for
-// real; only the push service, which a test cannot reach, and the question to the user are replaced.
+// TestPushInABrowser presses "Notify me when this is resolved". The service worker is registered and the server is
+// asked for real; only the push service, which a test cannot reach, and the question to the user are replaced.
 func TestPushInABrowser(t *testing.T) {
 	t.Parallel()
 	c := newBrowser(t)
@@ -34,7 +34,7 @@ func TestPushInABrowser(t *testing.T) {
 		document.querySelector(".push button").click()`)
 	const status = `document.querySelector(".push [role=status]").innerText`
 	p.eventually(status + ` !== ""`)
-	if got := eval[string](p, status); got != "This browser will notify you when the incident is over." {
+	if got := eval[string](p, status); got != "This browser will notify you when the incident is resolved." {
 		t.Errorf("the text of the button: %q", got)
 	}
 	if got := eval[int](p, `window.asked`); got != 65 {

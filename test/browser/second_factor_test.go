@@ -56,7 +56,7 @@ func TestPasskeyInABrowser(t *testing.T) {
 	look(p, v, "sign-in-passkey")
 	p.press("form[data-passkey] button", "Overview")
 	p.load(t, base+"/admin/account")
-	p.is(`document.querySelector("main").innerText.includes("with a passkey")`)
+	p.is(`document.querySelector("main").innerText.includes("passkey, signed in")`)
 
 	// Without the authenticator, the screen says so.
 	p.press("form[action='/admin/sign-out'] button", "Sign in")

@@ -40,7 +40,7 @@ func TestSubscriptionInABrowser(t *testing.T) {
 			look(p, v, "subscribe")
 			eval[any](p, `document.querySelectorAll("[name=component]")[1].click()`)
 			eval[any](p, `document.querySelector("#email").value = "`+address+`"`)
-			p.press("main .button", "Check your mail")
+			p.press("main .button", "Check your email")
 			look(p, v, "subscribe-sent")
 
 			key := keyOf(t, database, address)

@@ -161,7 +161,7 @@ func (o operator) makesTemplate() {
 
 func (o operator) plansMaintenance() {
 	o.goTo("/admin/maintenances", "Maintenance")
-	o.follow("main a[href='/admin/maintenances/new']", "Plan a maintenance")
+	o.follow("main a[href='/admin/maintenances/new']", "Schedule maintenance")
 	o.types("title", "New disks")
 	day := time.Now().AddDate(0, 1, 0).Format("01022006")
 	o.picks("scheduled_for", day, "1000AM")
@@ -206,7 +206,7 @@ func (o operator) managesMonitors() {
 	<-o.loaded
 	o.is(`document.querySelector("h1").innerText.startsWith("`+name+`")`,
 		`!document.querySelector("main").innerText.includes("`+strings.Fields(old)[len(strings.Fields(old))-1]+`")`)
-	o.says("The previous address works until")
+	o.says("The previous URL works until")
 }
 
 func (o operator) changesPage() {
@@ -231,7 +231,7 @@ func (o operator) changesPage() {
 	o.follow(".page-tabs a[href$=access]", "Acme")
 	o.types("password", "a secret of visitors")
 	o.follow("button[value=password]", "Acme")
-	o.says("Replace the password")
+	o.says("Replace password")
 	o.follow("button[value=link]", "Acme")
 	o.is(`document.querySelector(".issued pre").innerText.startsWith("http")`)
 }
@@ -284,7 +284,7 @@ func (o operator) managesSubscribers() {
 
 func (o operator) sendsAgain() {
 	o.goTo("/admin/deliveries", "Deliveries")
-	o.says("A test message")
+	o.says("Test message")
 	o.follow("form[action$=retry] button", "Deliveries")
 }
 

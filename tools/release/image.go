@@ -110,7 +110,7 @@ func (r release) image(t target, licenses []byte) (v1.Image, error) {
 		WorkingDir:   "/data",
 		Labels: map[string]string{
 			"org.opencontainers.image.title":       "Allswell",
-			"org.opencontainers.image.description": "Status page and heartbeat monitor",
+			"org.opencontainers.image.description": "Status page, heartbeat monitor and uptime checker",
 			"org.opencontainers.image.source":      "https://github.com/allswell/allswell",
 			"org.opencontainers.image.licenses":    "MIT", "org.opencontainers.image.version": r.version,
 			"org.opencontainers.image.revision": r.revision,

@@ -17,7 +17,7 @@ import (
 
 // What package managers show.
 const (
-	summary     = "Status page and heartbeat monitor"
+	summary     = "Status page, heartbeat monitor and uptime checker"
 	maintainer  = "The Allswell authors <allswell@users.noreply.github.com>"
 	description = "Jobs ping a URL. When a ping is overdue, Allswell changes the public\nstatus page and notifies " +
 		"its subscribers."

@@ -86,7 +86,7 @@ func (cmd *userList) Run(c *databaseContext) error {
 			c.Printf("No accounts yet. `allswell setup-link` prints a link for the first one.\n")
 			return nil
 		}
-		rows := [][]string{{"E-MAIL", "ROLE", "FACTORS", "NAME"}}
+		rows := [][]string{{"EMAIL", "ROLE", "FACTORS", "NAME"}}
 		for _, u := range users {
 			rows = append(rows, []string{u.Email, string(u.Role), u.Factors.String(), u.Name})
 		}
@@ -96,7 +96,7 @@ func (cmd *userList) Run(c *databaseContext) error {
 }
 
 type userReset struct {
-	Email         string `arg:"" help:"The e-mail address of the account."`
+	Email         string `arg:"" help:"The email address of the account."`
 	RemoveFactors bool   `help:"Remove the account's authenticator app, recovery codes and passkeys at once. All its sessions end."`
 
 	linkSetting `embed:""`

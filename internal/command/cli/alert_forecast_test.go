@@ -20,17 +20,17 @@ func TestForecastOutput(t *testing.T) {
 			{"at": "2026-11-26T01:05:00.000Z", "kind": "repeated", "channels": [], "disabled": [{"id": "chn_5", "name": "Pager"}]}]},
 		{"id": "rul_3", "name": "All", "matches": true, "steps": [{"at": "2026-11-26T00:00:00.000Z", "kind": "opened", "channels": [], "informed": [{"id": "chn_4", "name": "SMS"}]}]},
 		{"id": "rul_4", "name": "Night", "matches": true, "steps": [{"at": "2026-11-26T00:00:00.000Z", "kind": "opened", "channels": []}]}]}`
-	const want = `Databases: nobody. The rule covers the tag db; the monitor has the tag web.
+	const want = `Databases: no one. The rule covers the tag db; the monitor has the tag web.
 Ops:
   2026-11-26 00:00:00 +00:00  opened     Phone (Ada is on call; if Phone fails: Mail, then Chat), SMS
-  2026-11-26 00:05:00 +00:00  repeated   SMS, then every 5m until somebody acknowledges it, at most 100 times
-  2026-11-26 00:15:00 +00:00  -          nobody, held by quiet hours
-  2026-11-26 01:00:00 +00:00  repeated   SMS, then every 5m until somebody acknowledges it, at most 100 times
-  2026-11-26 01:05:00 +00:00  repeated   Pager (disabled, would not be notified), then every 5m until somebody acknowledges it, at most 100 times
+  2026-11-26 00:05:00 +00:00  repeated   SMS, then every 5m until acknowledged, up to 100 times
+  2026-11-26 00:15:00 +00:00  -          no one, in quiet hours
+  2026-11-26 01:00:00 +00:00  repeated   SMS, then every 5m until acknowledged, up to 100 times
+  2026-11-26 01:05:00 +00:00  repeated   Pager (disabled, would not be notified), then every 5m until acknowledged, up to 100 times
 All:
-  2026-11-26 00:00:00 +00:00  opened     nobody: all of its channels were notified by another rule
+  2026-11-26 00:00:00 +00:00  opened     no one: all of its channels were notified by another rule
 Night:
-  2026-11-26 00:00:00 +00:00  opened     nobody: nobody is on call, or has a channel
+  2026-11-26 00:00:00 +00:00  opened     no one: no one is on call, or has a channel
 `
 	status, stdout, stderr := against(t, answer(200, "", "", `{"data": `+forecast+`}`), "alert", "rule", "test")
 	if status != console.ExitDone || stdout != want {

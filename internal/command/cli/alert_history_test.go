@@ -17,17 +17,17 @@ func TestAlertHistory(t *testing.T) {
 			{"kind": "opened", "channel": "Mail", "channel_type": "email", "channel_deleted": true, "in_place_of": "Chat", "at": "2026-11-26T00:05:00.000Z", "sent_at": "2026-11-26T00:05:01.000Z"},
 			{"kind": "repeated", "channel": "Phone", "at": "2026-11-26T00:09:00.000Z", "sent_at": "2026-11-26T00:09:01.000Z"}],
 			"holds": [{"rule": "Ops", "reason": "quiet_hours", "at": "2026-11-26T00:07:00.000Z", "until": "2026-11-26T00:08:00.000Z", "over": true}], "plans": []`,
-			"Mail (deleted, email) in place of Chat|was held back by the rule Ops until 2026-11-26 00:08:00 +00:00: " +
-				"quiet hours|Phone|Nothing comes next before its end: no rule repeats or escalates it any more."},
+			"Mail (deleted, email) (fallback for Chat)|was in quiet hours until 2026-11-26 00:08:00 +00:00 by rule " +
+				"Ops|Phone|No further notifications before the alert is resolved."},
 		{`"notices": [], "holds": [{"rule": "Ops", "reason": "silence", "at": "2026-11-26T00:07:00.000Z", "until": "2026-11-26T00:08:00.000Z"}], "plans": [{"rule": "Ops", "due_at": "2026-11-26T00:08:00.000Z", "held": "silence", "steps": [
 			{"at": "2026-11-26T00:08:00.000Z", "kind": "opened", "channels": [{"name": "Mail", "on_call": "Ada"}]}]}]`,
-			"is held back by the rule Ops until 2026-11-26 00:08:00 +00:00: silence|What comes next, as long as it " +
-				"lasts and nobody acknowledges it:|Ops, held by silence until 2026-11-26 00:08:00 +00:00:|  " +
-				"2026-11-26 00:08:00 +00:00  opened     Mail (Ada is on call)"},
+			"silenced until 2026-11-26 00:08:00 +00:00 by rule Ops|Next, unless acknowledged or resolved:|" +
+				"Ops, silenced until 2026-11-26 00:08:00 +00:00:|  2026-11-26 00:08:00 +00:00  opened     " +
+				"Mail (Ada is on call)"},
 		{`"state": "acknowledged", "notices": [], "holds": [], "plans": []`,
-			"Nothing comes next before its end: it is acknowledged."},
-		{`"state": "resolved", "notices": [], "holds": [], "plans": []`, "Nothing comes next: it is over."},
-		{`"notices": [], "holds": [], "plans": []`, "No rule has notified anybody of it, or will."},
+			"Acknowledged: no repeats or escalation."},
+		{`"state": "resolved", "notices": [], "holds": [], "plans": []`, "No notifications (no matching rule)."},
+		{`"notices": [], "holds": [], "plans": []`, "No notifications (no matching rule)."},
 	} {
 		status, stdout, stderr := against(t, func(w http.ResponseWriter, r *http.Request) {
 			answer(200, "", "", `{"data": {`+alert+`, `+c.fields+`}}`)(w, r)

@@ -21,8 +21,8 @@ type alertRuleVerbs struct {
 	Create ruleCreate `cmd:"" help:"Create a rule for alerts that begin afterwards."`
 	Put    rulePut    `cmd:"" help:"Create a rule, or replace its configuration. Missing flags get their defaults."`
 	Edit   ruleEdit   `cmd:"" aliases:"set" help:"Change a rule. A given list replaces the list of the rule."`
-	Delete ruleDelete `cmd:"" help:"Delete a rule. It no longer notifies anybody."`
-	Test   ruleTest   `cmd:"" help:"Show whom an event would notify, when and why. Nothing is sent."`
+	Delete ruleDelete `cmd:"" help:"Delete a rule."`
+	Test   ruleTest   `cmd:"" help:"Show who would be notified of an event, when and why. Nothing is sent."`
 }
 
 type ruleList struct{ listing }
@@ -32,7 +32,7 @@ func (cmd *ruleList) Run(c *commandContext) error {
 	if err != nil {
 		return err
 	}
-	return table(c, rules, total, "No rules yet: alerts notify nobody.", []string{"RULE", "NAME", "SUMMARY"},
+	return table(c, rules, total, "No rules yet: no one gets alerts.", []string{"RULE", "NAME", "SUMMARY"},
 		func(r *client.AlertRule) []string {
 			name := r.Name
 			if !r.Enabled {
@@ -146,7 +146,7 @@ type ruleFlags struct {
 	QuietHours *string  `placeholder:"FROM-UNTIL" help:"When alerts wait for the end of these hours, such as 22:00-07:00."`
 	QuietZone  *string  `placeholder:"ZONE" help:"Time zone of the quiet hours, such as Europe/Berlin. Default: UTC."`
 	QuietDay   []string `placeholder:"DAY" help:"Day on which quiet hours begin: mon, tue, … Repeatable. Default: every day."`
-	Escalate   []string `placeholder:"AFTER:TARGET" sep:"none" help:"Whom to notify next unless somebody acknowledges the alert, such as 10m:Phone; TARGET is a channel or an on-call schedule. Repeatable."`
+	Escalate   []string `placeholder:"AFTER:TARGET" sep:"none" help:"Who is notified next unless the alert is acknowledged, such as 10m:Phone; TARGET is a channel or an on-call schedule. Repeatable."`
 }
 
 // givesQuietHours reports whether a flag of the quiet hours is given.
@@ -353,11 +353,11 @@ func (cmd *ruleTest) Run(c *commandContext) error {
 // printForecast prints who would be notified of an event.
 func (c *commandContext) printForecast(f *client.AlertForecast) {
 	if len(f.Rules) == 0 {
-		c.Printf("There are no rules: alerts notify nobody.\n")
+		c.Printf("No rules: no one gets alerts.\n")
 	}
 	for _, r := range f.Rules {
 		if !r.Matches {
-			c.Printf("%s: nobody. %s\n", console.Visible(r.Name),
+			c.Printf("%s: no one. %s\n", console.Visible(r.Name),
 				console.Visible(valueOr(r.Reason, "It does not match.")))
 			continue
 		}
@@ -373,9 +373,9 @@ func (c *commandContext) printForecastSteps(r client.RuleForecast) {
 		who := forecastChannels(s)
 		switch {
 		case s.Kind == nil:
-			who = "nobody" + heldText(s.Held)
+			who = "no one" + heldText(s.Held)
 		case who == "":
-			who = "nobody: " + alert.WhyNobody(len(s.Disabled), len(s.Informed))
+			who = "no one: " + alert.WhyNobody(len(s.Disabled), len(s.Informed))
 		}
 		line := fmt.Sprintf("%-10s %s", valueOr(s.Kind, "-"), console.Visible(who))
 		if optional.Value(s.Kind) == string(alert.NoticeRepeated) {
@@ -384,7 +384,7 @@ func (c *commandContext) printForecastSteps(r client.RuleForecast) {
 			}
 			last = line
 			if r.Repeat != nil {
-				line += fmt.Sprintf(", then every %s until somebody acknowledges it, at most %d times",
+				line += fmt.Sprintf(", then every %s until acknowledged, up to %d times",
 					durationText(r.Repeat.Every), r.Repeat.Times)
 			}
 		} else {

@@ -19,9 +19,9 @@ type AlertCommands struct {
 	ClientSettings `embed:""`
 
 	List        alertList        `cmd:"" help:"List the alerts, newest first."`
-	Show        alertShow        `cmd:"" aliases:"get" help:"Show an alert, whom it has notified, and what the rules will do next."`
-	Acknowledge alertAcknowledge `cmd:"" aliases:"ack" help:"Acknowledge an alert, so that it is no longer repeated or escalated."`
-	Rule        alertRuleVerbs   `cmd:"" help:"List, show, create, put, edit, delete and test the rules that say whom alerts notify."`
+	Show        alertShow        `cmd:"" aliases:"get" help:"Show an alert, who was notified, and what the rules will do next."`
+	Acknowledge alertAcknowledge `cmd:"" aliases:"ack" help:"Acknowledge an alert. Stops repeats and escalation."`
+	Rule        alertRuleVerbs   `cmd:"" help:"List, show, create, put, edit, delete and test the rules that decide who gets alerts."`
 }
 
 type alertList struct {
@@ -52,7 +52,7 @@ func (cmd *alertList) Run(c *commandContext) error {
 
 // alertArgument is embedded by the commands of one alert.
 type alertArgument struct {
-	Alert string `arg:"" help:"Id of the alert or the beginning of it, its title if it has not ended, or latest."`
+	Alert string `arg:"" help:"Id of the alert or the beginning of it, its title unless it is resolved, or latest."`
 }
 
 func (a alertArgument) id(c *commandContext) (string, error) {
@@ -118,24 +118,22 @@ func (cmd *alertShow) Run(c *commandContext) error {
 			[2]string{"State", a.State}, [2]string{"Severity", string(a.Severity)},
 			[2]string{"Reason", optional.Value(a.Reason)}, [2]string{"Page", optional.Value(a.Page)},
 			[2]string{"Since", console.Time(a.OpenedAt)}, [2]string{"Acknowledged", acknowledgedText(a)},
-			[2]string{"Ended", timeOr(a.ResolvedAt, "")},
-			[2]string{"Ended because", optional.Value(a.EndReason)})
+			[2]string{"Resolved", timeOr(a.ResolvedAt, "")},
+			[2]string{"Resolved because", optional.Value(a.EndReason)})
 		printAlertHistory(c, a)
 		c.printPlans(a)
 	})
 }
 
-// printPlans prints what comes next, or why nothing does.
+// printPlans prints what comes next, or why nothing does before the alert is resolved.
 func (c *commandContext) printPlans(a *client.Alert) {
 	switch {
 	case len(a.Plans) > 0:
-		c.Printf("What comes next, as long as it lasts and nobody acknowledges it:\n")
-	case a.State == string(alert.Resolved):
-		c.Printf("Nothing comes next: it is over.\n")
+		c.Printf("Next, unless acknowledged or resolved:\n")
 	case a.State == string(alert.Acknowledged):
-		c.Printf("Nothing comes next before its end: it is acknowledged.\n")
-	case len(a.Notices) > 0:
-		c.Printf("Nothing comes next before its end: no rule repeats or escalates it any more.\n")
+		c.Printf("Acknowledged: no repeats or escalation.\n")
+	case a.State == string(alert.Open) && len(a.Notices) > 0:
+		c.Printf("No further notifications before the alert is resolved.\n")
 	}
 	for _, p := range a.Plans {
 		held := ""
@@ -160,16 +158,16 @@ func printAlertHistory(c *commandContext, a *client.Alert) {
 			channel += " (deleted, " + console.Visible(t.Type) + ")"
 		}
 		if t.InPlaceOf != nil {
-			channel += " in place of " + console.Visible(*t.InPlaceOf)
+			channel += " (fallback for " + console.Visible(*t.InPlaceOf) + ")"
 		}
 		all = append(all, entry{t.At, fmt.Sprintf("%-12s %s: %s", t.Kind, channel, noticeState(t))})
 	}
 	for _, h := range a.Holds {
-		held := map[bool]string{false: "is held back", true: "was held back"}[h.Over]
+		held := map[bool]string{true: "was "}[h.Over] + alert.HoldReason(h.Reason).Words()
 		all = append(all, entry{
 			h.At,
-			fmt.Sprintf("%s by the rule %s until %s: %s", held, console.Visible(valueOr(h.Rule, "that was deleted")),
-				console.Time(h.Until), strings.ReplaceAll(h.Reason, "_", " ")),
+			fmt.Sprintf("%s until %s by rule %s", console.Visible(held), console.Time(h.Until),
+				console.Visible(valueOr(h.Rule, "(deleted)"))),
 		})
 	}
 	slices.SortStableFunc(all, func(a, b entry) int { return a.at.Compare(b.at) })
@@ -177,7 +175,7 @@ func printAlertHistory(c *commandContext, a *client.Alert) {
 		c.Printf("%s  %s\n", console.Time(e.at), e.text)
 	}
 	if len(all) == 0 && len(a.Plans) == 0 {
-		c.Printf("No rule has notified anybody of it, or will.\n")
+		c.Printf("No notifications (no matching rule).\n")
 	}
 }
 
@@ -192,20 +190,20 @@ func acknowledgedText(a *client.Alert) string {
 func noticeState(n client.AlertNotice) string {
 	switch {
 	case n.SentAt != nil:
-		return "accepted " + console.Time(*n.SentAt)
+		return "delivered " + console.Time(*n.SentAt)
 	case n.Failed:
-		return "not accepted: " + console.Visible(optional.Value(n.Reason))
+		return "failed: " + console.Visible(optional.Value(n.Reason))
 	case n.Reason != nil:
-		return "being tried: " + console.Visible(*n.Reason)
+		return "retrying: " + console.Visible(*n.Reason)
 	}
-	return "waits"
+	return "pending"
 }
 
 func heldText(held *string) string {
 	if held == nil {
 		return ""
 	}
-	return ", held by " + strings.ReplaceAll(*held, "_", " ")
+	return ", " + alert.HoldReason(*held).Words()
 }
 
 type alertAcknowledge struct{ alertArgument }
@@ -218,7 +216,7 @@ func (cmd *alertAcknowledge) Run(c *commandContext) error {
 	a, err := c.api.AcknowledgeAlert(c.Ctx, id)
 	return object(c, a, err, func(a *client.Alert) {
 		if a.AcknowledgedBy == nil {
-			c.Printf("%s: the alert is over already.\n", console.Visible(a.Title))
+			c.Printf("%s: the alert is already resolved.\n", console.Visible(a.Title))
 			return
 		}
 		c.Printf("%s: acknowledged by %s.\n", console.Visible(a.Title), console.Visible(*a.AcknowledgedBy))

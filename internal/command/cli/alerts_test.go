@@ -21,7 +21,7 @@ func TestSilenceOfEverythingAsks(t *testing.T) {
 		}, 80, answer, "silence", "create", "--for=1h")
 		if created != want || (status == console.ExitDone) != want ||
 			!strings.HasPrefix(
-				stderr, "Silence everything? Nobody is notified of any alert until the silence ends. [y/N] ",
+				stderr, "Silence everything? No one gets any alert until the silence ends. [y/N] ",
 			) {
 			t.Errorf("%q: created %t, status %d, %s", answer, created, status, stderr)
 		}

@@ -17,7 +17,7 @@ type AnnouncementCommands struct {
 
 	List   announcementList   `cmd:"" help:"List a page's announcements, latest first."`
 	Show   announcementShow   `cmd:"" help:"Show an announcement."`
-	Create announcementCreate `cmd:"" help:"Show an announcement at the top of a page. Nobody is notified."`
+	Create announcementCreate `cmd:"" help:"Show an announcement at the top of a page. No one is notified."`
 	Edit   announcementEdit   `cmd:"" aliases:"set" help:"Change an announcement."`
 	Delete announcementDelete `cmd:"" help:"Delete an announcement."`
 }

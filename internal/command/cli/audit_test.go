@@ -10,14 +10,14 @@ import (
 // TestAuditActor checks that only accounts, tokens and commands are shown by their bare names.
 func TestAuditActor(t *testing.T) {
 	for want, a := range map[string]client.AuditActor{
-		"Ann":                           {Kind: client.ActorUser, Name: new("Ann")},
-		"deploy (192.0.2.1)":            {Kind: client.ActorToken, Name: new("deploy"), Address: new("192.0.2.1")},
-		"Ann (by link) (192.0.2.1)":     {Kind: client.ActorLink, Name: new("Ann"), Address: new("192.0.2.1")},
-		"Somebody (by link)":            {Kind: client.ActorLink},
-		"Ann in Slack":                  {Kind: client.ActorSlack, Name: new("Ann")},
-		"Somebody in Slack (192.0.2.1)": {Kind: client.ActorSlack, Address: new("192.0.2.1")},
-		"subscriber":                    {Kind: client.ActorSubscriber},
-		"system":                        {Kind: client.ActorSystem},
+		"Ann":                          {Kind: client.ActorUser, Name: new("Ann")},
+		"deploy (192.0.2.1)":           {Kind: client.ActorToken, Name: new("deploy"), Address: new("192.0.2.1")},
+		"Ann (by link) (192.0.2.1)":    {Kind: client.ActorLink, Name: new("Ann"), Address: new("192.0.2.1")},
+		"Someone (by link)":            {Kind: client.ActorLink},
+		"Ann in Slack":                 {Kind: client.ActorSlack, Name: new("Ann")},
+		"Someone in Slack (192.0.2.1)": {Kind: client.ActorSlack, Address: new("192.0.2.1")},
+		"subscriber":                   {Kind: client.ActorSubscriber},
+		"system":                       {Kind: client.ActorSystem},
 	} {
 		if got := auditActor(a); got != want {
 			t.Errorf("the actor of %+v: %q, want %q", a, got, want)

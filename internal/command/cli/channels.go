@@ -61,17 +61,17 @@ func channelState(ch *client.Channel) string {
 	case !ch.Enabled:
 		return "disabled"
 	case ch.UnconfirmedAddress != nil:
-		return "waits for confirmation of " + *ch.UnconfirmedAddress
+		return "waiting for confirmation of " + *ch.UnconfirmedAddress
 	case ch.Health.SecretsUnreadable:
-		return "its secrets cannot be opened"
+		return "secrets cannot be decrypted"
 	case ch.Health.CommandMissing:
 		return "the server runs no program (ALLSWELL_ALERT_COMMAND)"
 	case ch.Health.FailingSince != nil:
 		return "failing since " + console.Time(*ch.Health.FailingSince)
 	case ch.Health.Reason != nil && ch.Health.AttemptedAt != nil:
-		return "the last test failed at " + console.Time(*ch.Health.AttemptedAt)
+		return "last test failed at " + console.Time(*ch.Health.AttemptedAt)
 	case ch.Health.TakenAt != nil:
-		return "works"
+		return "working"
 	}
 	return "not used yet"
 }
@@ -154,7 +154,7 @@ func (cmd *channelShow) Run(c *commandContext) error {
 			[2]string{"Fallback", fallback},
 			[2]string{"Weekly test", map[bool]string{true: "yes", false: "no"}[ch.TestWeekly]},
 			[2]string{"Last weekly test", timeOr(ch.Health.TestedAt, "never")},
-			[2]string{"Last accepted", timeOr(ch.Health.TakenAt, "never")})...)
+			[2]string{"Last delivered", timeOr(ch.Health.TakenAt, "never")})...)
 	})
 }
 
@@ -329,9 +329,9 @@ func (cmd *channelTest) Run(c *commandContext) error {
 	}
 	if err := object(c, result, err, func(r *client.ChannelTestResult) {
 		if r.Taken {
-			c.Printf("The test message was accepted.\n")
+			c.Printf("Test sent. Check that it arrived.\n")
 		} else {
-			c.Printf("The test message was not accepted: %s\n",
+			c.Printf("The test failed: %s\n",
 				console.Visible(cmp.Or(optional.Value(r.Reason), "no reason is known")))
 		}
 	}); err != nil {

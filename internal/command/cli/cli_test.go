@@ -410,7 +410,7 @@ func TestOutput(t *testing.T) {
 			"Own domain:         https://status.example.com\nTime zone:          UTC\nLanguage:           en, the " +
 			"default\nOffered languages:  all\nStyle sheet:        none\nAccent:             none\n" +
 			"Logo:               https://x/logo.png\nDark logo:          none\nIcon:               none\nWebhooks:   " +
-			"        only operators can subscribe them\nResponse times:     not shown to visitors\nFooter:           " +
+			"        operators only\nResponse times:     not shown\nFooter:           " +
 			"  Imprint: https://example.com/\n",
 		"component list|--page=acme": "COMPONENT  STATUS       GROUP  ORDER  SLUG  NAME\ncomp_1     Degraded     -   " +
 			"   -1     api   API\ncomp_2     Operational  Core   3      shop  Shop (hidden)\n",
@@ -638,29 +638,23 @@ func TestMonitorCreateOutput(t *testing.T) {
 	const line = "\n\n  curl -fsS -m 10 --retry 5 --retry-connrefused URL/p\n"
 	const haste = "\nWith so short an interval and a single check, a restart of the server can make the monitor go " +
 		"down: use 1m, or a failure threshold of 2.\n"
-	const pingLimit = "By default, a server accepts 60 pings a minute from one address; its setting " +
-		"ALLSWELL_PING_EXEMPT exempts networks, such as an office.\n"
-	const defaults = " without a ping, if the server checks every minute and 3 checks in a row count, as by " +
-		"default.\n" + pingLimit
-	const own = " without a ping, if the server checks every minute as it does by default.\n" + pingLimit
+	const job = "The monitor x is mon_1. Add this to the job (expected at least every "
+	const missed = " after a missed ping.\n"
 	for fields, want := range map[string]string{
-		`"interval": 60, "enabled": true`: "The monitor x is mon_1. Its job has to run " +
-			"this at least every minute:" + line + "\nDown after 4m" + defaults,
-		`"interval": 5400, "enabled": true`: "The monitor x is mon_1. Its job has to run " +
-			"this at least every 1 h 30 min:" + line + "\nDown after 1h33m" + defaults,
-		`"interval": 10, "enabled": false`: "The monitor x is mon_1, and paused. When it " +
-			"is resumed (allswell monitor resume mon_1), its job has to run this at least every 10 s:" +
-			line + "\nDown after 3m10s" + defaults,
-		`"interval": 59, "enabled": true, "failure_threshold": 1`: "The monitor x is mon_1. Its job has to run " +
-			"this at least every 59 s:" + line + "\nDown after 1m59s" + own + haste,
-		`"interval": 60, "enabled": true, "failure_threshold": 1`: "The monitor x is mon_1. Its job has to run " +
-			"this at least every minute:" + line + "\nDown after 2m" + own,
-		`"interval": 1, "enabled": true, "failure_threshold": 2`: "The monitor x is mon_1. Its job has to run " +
-			"this at least every second:" + line + "\nDown after 2m1s" + own,
-		`"interval": 90000, "enabled": true`: "The monitor x is mon_1. Its job has to run " +
-			"this at least every 25 h:" + line + "\nDown after 25h3m" + defaults,
-		`"interval": 86400, "enabled": true, "failure_threshold":5`: "The monitor x is mon_1. Its job has to run " +
-			"this at least every day:" + line + "\nDown after 24h5m" + own,
+		`"interval": 60, "enabled": true`:   job + "1m):" + line + "\nCounts as down 3m" + missed,
+		`"interval": 5400, "enabled": true`: job + "1h30m):" + line + "\nCounts as down 3m" + missed,
+		`"interval": 10, "enabled": false`: "The monitor x is mon_1, and paused (resume it with allswell monitor " +
+			"resume mon_1). Add this to the job (expected at least every 10s):" + line +
+			"\nCounts as down 3m" + missed,
+		`"interval": 59, "enabled": true, "failure_threshold": 1`: job + "59s):" + line +
+			"\nCounts as down 1m" + missed + haste,
+		`"interval": 60, "enabled": true, "failure_threshold": 1`: job + "1m):" + line +
+			"\nCounts as down 1m" + missed,
+		`"interval": 1, "enabled": true, "failure_threshold": 2`: job + "1s):" + line +
+			"\nCounts as down 2m" + missed,
+		`"interval": 90000, "enabled": true`: job + "25h):" + line + "\nCounts as down 3m" + missed,
+		`"interval": 86400, "enabled": true, "failure_threshold":5`: job + "24h):" + line +
+			"\nCounts as down 5m" + missed,
 	} {
 		_, stdout, stderr := against(t,
 			answer(201, "", "", `{"data": {"id": "mon_1", "name": "x", "ping_url": "URL/p", `+fields+`}}`),
@@ -689,7 +683,7 @@ func TestCrontabLine(t *testing.T) {
 		"monitor", "create", "--name=x", "--page=p", "--cron=0 6 * * 1", "--cron=@weekly")
 	if !strings.Contains(stdout, "\n  0 6 * * 1  COMMAND && ") ||
 		!strings.Contains(stdout, "\n  @weekly  COMMAND && ") ||
-		!strings.Contains(stdout, "at each time of 0 6 * * 1 and @weekly (UTC)") {
+		!strings.Contains(stdout, "expected at 0 6 * * 1 and @weekly, UTC") {
 		t.Errorf("the lines for two cron expressions: %s%s", stdout, stderr)
 	}
 	_, stdout, stderr = against(t,
@@ -698,7 +692,7 @@ func TestCrontabLine(t *testing.T) {
 				` "expression": "30 2 * * *", "time_zone": "UTC", "kubernetes": true}}}`),
 		"monitor", "create", "--name=x", "--page=p", "--cron=30 2 * * *", "--kubernetes")
 	if strings.Contains(stdout, "crontab") ||
-		!strings.Contains(stdout, "at each time of 30 2 * * * (as in Kubernetes)") {
+		!strings.Contains(stdout, "expected at 30 2 * * *, UTC, as in Kubernetes") {
 		t.Errorf("a schedule as in Kubernetes: %s%s", stdout, stderr)
 	}
 }

@@ -238,7 +238,7 @@ func visibleTo(v client.Visibility) string {
 	case client.VisibilityPrivate:
 		return " to clients with an API token, and to whom allswell page access lets in: the page is private"
 	case client.VisibilityUnlisted:
-		return " to everybody who has the address: the page is unlisted"
+		return " to everyone who has the address: the page is unlisted"
 	}
 	return ""
 }

@@ -77,7 +77,7 @@ func fields(refused *client.Error, words fieldWords) string {
 		case p.Field == "id": // the resource itself
 			text = p.Message()
 		case p.IsPredicate():
-			text = name + ": " + strings.TrimPrefix(text, "field ") + "."
+			text = name + ": " + strings.TrimPrefix(strings.TrimPrefix(text, "field "), "is invalid: ") + "."
 		default:
 			text = name + ": " + text
 		}

@@ -16,7 +16,7 @@ type incidentUpdate struct {
 	State      *client.IncidentState `placeholder:"STATE" help:"New state of the incident: investigating, identified, monitoring or resolved."`
 	Impact     *client.Impact        `placeholder:"IMPACT" help:"New impact: none, minor, major or critical."`
 	Components []affected            `name:"component" sep:"none" placeholder:"COMPONENT=STATUS" help:"Component that the incident affects, as in incident create; repeatable. Replaces all others."`
-	At         *timeinput.Moment     `placeholder:"TIME" help:"When it happened, if earlier than now, in the form of --began of incident create. Nobody is notified."`
+	At         *timeinput.Moment     `placeholder:"TIME" help:"When it happened, if earlier than now, in the form of --began of incident create. No one is notified."`
 	silence
 }
 

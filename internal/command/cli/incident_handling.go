@@ -49,7 +49,7 @@ func (cmd *incidentMerge) Run(c *commandContext) error {
 	}
 	incident, err := c.api.MergeIncident(c.Ctx, id, into)
 	return object(c, incident, err, func(i *client.Incident) {
-		c.Printf("The incident %s is resolved and merged into %s, which has its components. Nobody is notified.\n",
+		c.Printf("The incident %s is resolved and merged into %s, which has its components. No one is notified.\n",
 			console.Visible(i.Title), console.Visible(cmd.Into))
 	})
 }

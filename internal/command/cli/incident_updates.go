@@ -10,7 +10,7 @@ import (
 
 // silence is embedded by the commands that notify subscribers of an incident.
 type silence struct {
-	NoNotify bool `help:"Notify nobody."`
+	NoNotify bool `help:"Notify no one."`
 }
 
 // notify returns the field of the API; nil: its default.
@@ -65,7 +65,7 @@ func (cmd *incidentEditUpdate) Run(c *commandContext) error {
 	}
 	edited, err := c.api.EditUpdate(c.Ctx, incident, u.ID, message, client.IfMatch(u.ETag()))
 	return object(c, edited, err, func(*client.IncidentUpdate) {
-		c.Printf("Changed the text of the update. The page says that it was edited; nobody is notified.\n")
+		c.Printf("Changed the text of the update. The page says that it was edited; no one is notified.\n")
 	})
 }
 

@@ -21,8 +21,8 @@ type IncidentCommands struct {
 	Show         incidentShow         `cmd:"" help:"Show an incident with its updates."`
 	Create       incidentCreate       `cmd:"" aliases:"open" help:"Open an incident, or prepare one as a draft."`
 	Update       incidentUpdate       `cmd:"" help:"Add an update to an incident. Subscribers are notified."`
-	EditUpdate   incidentEditUpdate   `cmd:"" help:"Change the text of an update. Nobody is notified."`
-	DeleteUpdate incidentDeleteUpdate `cmd:"" help:"Delete an update with its text. Nobody is notified."`
+	EditUpdate   incidentEditUpdate   `cmd:"" help:"Change the text of an update. No one is notified."`
+	DeleteUpdate incidentDeleteUpdate `cmd:"" help:"Delete an update with its text. No one is notified."`
 	Edit         incidentEdit         `cmd:"" aliases:"set" help:"Change an incident's title, impact or state."`
 	Resolve      incidentResolve      `cmd:"" help:"Resolve an incident."`
 	Components   incidentComponents   `cmd:"" help:"Show or set the components that an incident affects."`
@@ -32,9 +32,9 @@ type IncidentCommands struct {
 
 	TakeOver incidentTakeOver `cmd:"" help:"Take over an incident that a monitor opened: its recovery does not resolve it."`
 	GiveBack incidentGiveBack `cmd:"" help:"Give an incident that was taken over back to its monitor."`
-	Merge    incidentMerge    `cmd:"" help:"Merge an incident into another one, which gets its components. Nobody is notified."`
+	Merge    incidentMerge    `cmd:"" help:"Merge an incident into another one, which gets its components. No one is notified."`
 
-	DeletePostmortem incidentDeletePostmortem `cmd:"" help:"Delete the post-mortem of an incident. Nobody is notified."`
+	DeletePostmortem incidentDeletePostmortem `cmd:"" help:"Delete the post-mortem of an incident. No one is notified."`
 
 	Delete incidentDelete `cmd:"" help:"Delete an incident with its updates."`
 }
@@ -48,8 +48,8 @@ type incidentCreate struct {
 	Message    *string               `placeholder:"TEXT" help:"First update; - reads it from standard input."`
 	Components []affected            `name:"component" sep:"none" placeholder:"COMPONENT[=STATUS]" help:"Affected component, by id, name or slug, and its status: ${affected_statuses}. By default the status follows --impact; without it, degraded. Repeatable."`
 	Began      *timeinput.Moment     `placeholder:"TIME" help:"When it began, if earlier than now, such as 09:30 or yesterday 22:00 in the page's time zone. The history of its components is corrected."`
-	Ended      *timeinput.Moment     `placeholder:"TIME" help:"When it ended, in the form of --began. Nobody is notified."`
-	Draft      bool                  `help:"Keep it hidden, and notify nobody, until incident publish. Its components get their statuses at once."`
+	Ended      *timeinput.Moment     `placeholder:"TIME" help:"When it ended, in the form of --began. No one is notified."`
+	Draft      bool                  `help:"Keep it hidden, and notify no one, until incident publish. Its components get their statuses at once."`
 	silence
 }
 
@@ -80,7 +80,7 @@ func (cmd *incidentCreate) Run(c *commandContext) error {
 		c.Printf("The incident is %s\n", console.Visible(i.ID))
 		cmd.explain(c, i, incident.Components, assumed)
 		if cmd.Draft {
-			c.Printf("It is a draft: visitors do not see it, and nobody is notified. To publish it:\n  allswell "+
+			c.Printf("It is a draft: visitors do not see it, and no one is notified. To publish it:\n  allswell "+
 				"incident publish %s\n", console.Visible(i.ID))
 		} else {
 			c.printAddress(cmd.Page, "/incidents/"+i.ID)

@@ -22,11 +22,11 @@ type MaintenanceCommands struct {
 
 	List   maintenanceList   `cmd:"" help:"List a page's maintenance, latest first."`
 	Show   maintenanceShow   `cmd:"" help:"Show maintenance with its updates."`
-	Create maintenanceCreate `cmd:"" aliases:"plan" help:"Plan maintenance. It begins and ends automatically."`
+	Create maintenanceCreate `cmd:"" aliases:"plan" help:"Schedule maintenance. It begins and ends automatically."`
 	Update maintenanceUpdate `cmd:"" help:"Add an update to maintenance. Subscribers are notified."`
 	Edit   maintenanceEdit   `cmd:"" aliases:"set" help:"Change the title, components or reminder of maintenance."`
 	Move   maintenanceMove   `cmd:"" help:"Change when maintenance begins or ends. Subscribers are notified."`
-	Begin  maintenanceBegin  `cmd:"" help:"Begin maintenance now, before its time. It keeps its planned duration."`
+	Begin  maintenanceBegin  `cmd:"" help:"Begin maintenance now, before its time. It keeps its scheduled duration."`
 	End    maintenanceEnd    `cmd:"" help:"End maintenance now, before its time."`
 	Cancel maintenanceCancel `cmd:"" help:"Cancel maintenance that has not ended. It is deleted, and subscribers are notified."`
 	Delete maintenanceDelete `cmd:"" help:"Delete maintenance with its updates. If it has not ended, this cancels it."`
@@ -188,7 +188,7 @@ func (cmd *maintenanceShow) Run(c *commandContext) error {
 		}
 		c.Properties([2]string{"Maintenance", m.Title}, [2]string{"Id", m.ID},
 			[2]string{"State", maintenanceState(m.State)},
-			[2]string{"Planned", console.Time(m.ScheduledFor) + " until " + console.Time(m.ScheduledUntil)},
+			[2]string{"Scheduled", console.Time(m.ScheduledFor) + " until " + console.Time(m.ScheduledUntil)},
 			[2]string{"Begun", timeOr(m.BegunAt, "")}, [2]string{"Ended", timeOr(m.EndedAt, "")},
 			[2]string{"Reminder", reminder}, [2]string{"Components", strings.Join(names, ", ")})
 		for _, u := range m.Updates {

@@ -159,7 +159,7 @@ func TestMaintenanceOutput(t *testing.T) {
 				"completed  2026-11-21 07:00:00 +00:00  2026-11-21 10:00:00 +00:00  Disks\n"},
 		{"maintenance show|mnt_1",
 			object + `"begun_at": "2026-11-21T07:00:00.000Z", "ended_at": "2026-11-21T10:00:00.000Z"}`,
-			"Maintenance:  Disks\nId:           mnt_1\nState:        completed\nPlanned:      2026-11-21 08:00:00 " +
+			"Maintenance:  Disks\nId:           mnt_1\nState:        completed\nScheduled:    2026-11-21 08:00:00 " +
 				"+00:00 until 2026-11-21 09:00:00 +00:00\nBegun:        2026-11-21 07:00:00 +00:00\nEnded:        " +
 				"2026-11-21 10:00:00 +00:00\nReminder:     none\n"},
 	} {

@@ -26,7 +26,7 @@ func (cmd *memberList) Run(c *commandContext) error {
 		return err
 	}
 	return table(c, members, total, "No members yet.",
-		[]string{"MEMBER", "ROLE", "PAGES", "LAST SEEN", "E-MAIL", "NAME"}, func(m *client.Member) []string {
+		[]string{"MEMBER", "ROLE", "PAGES", "LAST SEEN", "EMAIL", "NAME"}, func(m *client.Member) []string {
 			return []string{m.ID, string(m.Role), limitText(m.Pages), timeOr(m.LastSeenAt, "never"), m.Email, m.Name}
 		})
 }
@@ -41,7 +41,7 @@ func limitText(pages []string) string {
 
 // memberArgument is embedded by the commands of one member.
 type memberArgument struct {
-	Member string `arg:"" help:"E-mail address or id of the member."`
+	Member string `arg:"" help:"Email address or id of the member."`
 }
 
 // id returns the id of the member.
@@ -52,7 +52,7 @@ func (m *memberArgument) id(c *commandContext) (string, error) {
 	})
 }
 
-// findByEmail returns the id of a resource that is given by its id, by an unambiguous beginning of it, or by its e-mail
+// findByEmail returns the id of a resource that is given by its id, by an unambiguous beginning of it, or by its email
 // address.
 func findByEmail[T any](
 	c *commandContext, list *client.List[T], kind resourceKind, given string, named func(*T) (id, email string),
@@ -74,10 +74,10 @@ func findByEmail[T any](
 	}
 	if len(ids) == 0 {
 		return "",
-			fmt.Errorf("there is no %s with the e-mail address %q (an id would begin with %s)", kind.noun, given,
+			fmt.Errorf("there is no %s with the email address %q (an id would begin with %s)", kind.noun, given,
 				kind.prefix)
 	}
-	return only(ids, fmt.Sprintf("several %s have the e-mail address %q", plural(kind.noun), given))
+	return only(ids, fmt.Sprintf("several %s have the email address %q", plural(kind.noun), given))
 }
 
 type memberEdit struct {
@@ -129,8 +129,8 @@ type InvitationCommands struct {
 	ClientSettings `embed:""`
 
 	List   invitationList   `cmd:"" help:"List the pending invitations, newest first, without their links."`
-	Create invitationCreate `cmd:"" help:"Invite somebody and print the link, which is shown only once."`
-	Delete invitationDelete `cmd:"" aliases:"withdraw" help:"Withdraw an invitation. Its link becomes invalid."`
+	Create invitationCreate `cmd:"" help:"Invite a member and print the link, which is shown only once."`
+	Delete invitationDelete `cmd:"" aliases:"withdraw" help:"Revoke an invitation. Its link becomes invalid."`
 }
 
 type invitationList struct{ listing }
@@ -141,14 +141,14 @@ func (cmd *invitationList) Run(c *commandContext) error {
 		return err
 	}
 	return table(c, invitations, total, "No pending invitations.",
-		[]string{"INVITATION", "ROLE", "PAGES", "VALID UNTIL", "INVITED BY", "E-MAIL"},
+		[]string{"INVITATION", "ROLE", "PAGES", "VALID UNTIL", "INVITED BY", "EMAIL"},
 		func(i *client.Invitation) []string {
 			return []string{i.ID, string(i.Role), limitText(i.Pages), console.Time(i.ExpiresAt), i.InvitedBy, i.Email}
 		})
 }
 
 type invitationCreate struct {
-	Email string      `required:"" placeholder:"ADDRESS" help:"E-mail address of the person. The link works for this address only."`
+	Email string      `required:"" placeholder:"ADDRESS" help:"Email address of the person. The link works for this address only."`
 	Role  client.Role `default:"viewer" placeholder:"ROLE" help:"Role of the person: viewer, editor or admin."`
 	Pages []string    `name:"page" sep:"none" placeholder:"SLUG" help:"Limit the person to this page; repeatable. For viewers and editors."`
 }
@@ -166,7 +166,7 @@ func (cmd *invitationCreate) Run(c *commandContext) error {
 }
 
 type invitationDelete struct {
-	Invitation string `arg:"" help:"E-mail address or id of the invitation."`
+	Invitation string `arg:"" help:"Email address or id of the invitation."`
 	unasked
 }
 
@@ -198,7 +198,7 @@ func (cmd *sessionList) Run(c *commandContext) error {
 		return err
 	}
 	return table(c, sessions, total, "No sessions.",
-		[]string{"SESSION", "CREATED", "LAST USED", "ADDRESS", "E-MAIL", "CLIENT"}, func(s *client.Session) []string {
+		[]string{"SESSION", "CREATED", "LAST USED", "ADDRESS", "EMAIL", "CLIENT"}, func(s *client.Session) []string {
 			return []string{s.ID, console.Time(s.CreatedAt), console.Time(s.LastUsedAt), s.Address, s.Email, s.Client}
 		})
 }

@@ -51,7 +51,7 @@ func TestPeopleRequests(t *testing.T) {
 	status, _, stderr := against(t, func(w http.ResponseWriter, r *http.Request) {
 		io.WriteString(w, listed)
 	}, "member", "delete", "eve@example.com")
-	if status != 1 || !strings.Contains(stderr, `there is no member with the e-mail address "eve@example.com"`) {
+	if status != 1 || !strings.Contains(stderr, `there is no member with the email address "eve@example.com"`) {
 		t.Errorf("an unknown address: %d, %s", status, stderr)
 	}
 }

@@ -164,12 +164,14 @@ func graceText(grace client.Seconds) string {
 	return settings.ShortDuration(grace.Duration())
 }
 
-// often returns how often the job of a monitor has to ping, for people.
-func often(m *client.Monitor) string {
-	if cron := cronOf(m.Schedule); cron.Kubernetes {
-		return "at each time of " + cron.String()
-	} else if !cron.IsZero() {
-		return "at each time of " + cron.Sentence() + " (" + cron.TimeZone + ")"
+// expectation says when pings are expected: "expected at least every 25h".
+func expectation(m *client.Monitor) string {
+	cron := cronOf(m.Schedule)
+	switch {
+	case cron.IsZero():
+		return "expected at least every " + settings.ShortDuration(m.Interval.Duration())
+	case cron.Kubernetes:
+		return "expected at " + cron.Sentence() + ", " + cron.TimeZone + ", as in Kubernetes"
 	}
-	return "at least " + kernel.EveryDuration(m.Interval.Duration())
+	return "expected at " + cron.Sentence() + ", " + cron.TimeZone
 }

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -178,28 +177,22 @@ func (cmd *monitorCreate) Run(c *commandContext) error {
 			return
 		}
 		c.printPing(m)
-		c.Printf("\nDown after %s.\n%s\n", downAfter(m), pingLimit)
+		c.Printf("\nCounts as down %s.\n", downAfter(m))
 		c.printDownStatus(m, cmd.DownStatus == nil)
 		c.warnOfHaste(m)
 	})
 }
 
-// pingLimit describes the default limit. The API does not have the server's setting.
-const pingLimit = "By default, a server accepts 60 pings a minute from one address; its setting ALLSWELL_PING_EXEMPT " +
-	"exempts networks, such as an office."
-
 // printPing prints the command that the monitor's job has to run.
 func (c *commandContext) printPing(m *client.Monitor) {
-	state, instruction := "", "Its job has to run this"
+	state := ""
 	if !m.Enabled {
-		state = ", and paused"
-		instruction = "When it is resumed (allswell monitor resume " + console.Visible(m.ID) +
-			"), its job has to run this"
+		state = ", and paused (resume it with allswell monitor resume " + console.Visible(m.ID) + ")"
 	}
-	c.Printf("The monitor %s is %s%s. %s %s:\n\n  %s\n", console.Visible(m.Name), console.Visible(m.ID), state,
-		instruction, often(m), monitor.PingCommand(console.Visible(m.PingURL)))
+	c.Printf("The monitor %s is %s%s. Add this to the job (%s):\n\n  %s\n", console.Visible(m.Name),
+		console.Visible(m.ID), state, expectation(m), monitor.PingCommand(console.Visible(m.PingURL)))
 	if m.Schedule.Kind == client.ScheduleCron && !m.Schedule.Kubernetes {
-		c.Printf("\nIn a crontab, after its command:\n\n")
+		c.Printf("\nIn a crontab, after the command:\n\n")
 		for line := range strings.SplitSeq(m.Schedule.Expression, "\n") {
 			c.Printf("  %s  COMMAND && %s >/dev/null\n", console.Visible(line),
 				monitor.PingCommand(console.Visible(m.PingURL)))
@@ -235,18 +228,8 @@ func threshold(m *client.Monitor) int {
 
 // downAfter returns the longest time without pings until the monitor is down, with the assumptions behind it.
 func downAfter(m *client.Monitor) string {
-	assumption := "as it does by default"
-	if m.FailureThreshold == nil && m.EffectiveFailureThreshold == 0 {
-		assumption = fmt.Sprintf("and %d checks in a row count, as by default", threshold(m))
-	}
-	if !cronOf(m.Schedule).IsZero() {
-		late := m.Grace.Duration() + time.Duration(threshold(m))*defaultCheck
-		return fmt.Sprintf("a ping is %s overdue, if the server checks every minute %s", settings.ShortDuration(late),
-			assumption)
-	}
-	silence := m.Interval.Duration() + m.Grace.Duration() + time.Duration(threshold(m))*defaultCheck
-	return fmt.Sprintf("%s without a ping, if the server checks every minute %s", settings.ShortDuration(silence),
-		assumption)
+	late := m.Grace.Duration() + time.Duration(threshold(m))*defaultCheck
+	return settings.ShortDuration(late) + " after a missed ping"
 }
 
 // minDownAfter is the time that a restart of the server takes, including the retries of a job. A restart alone can
@@ -309,7 +292,7 @@ func (cmd *monitorShow) Run(c *commandContext) error {
 		[2]string{"State", monitorState(m)}, [2]string{"Incident", optional.Value(m.IncidentID)},
 		[2]string{scheduleLabel(m), scheduleText(m.Schedule)}, [2]string{"Grace period", graceText(m.Grace)},
 		[2]string{"Seems to run", rhythm}, [2]string{"Failure threshold", thresholdText(m)},
-		[2]string{"Down after", downAfter(m)}, [2]string{"Maximum duration", maxRuntime(m)},
+		[2]string{"Down", downAfter(m)}, [2]string{"Maximum duration", maxRuntime(m)},
 		[2]string{"Conditions", conditionsText(m)}, [2]string{"Warnings", warningsText(m)},
 		[2]string{"Publishes output", publishesOutput(m)}, [2]string{"Last ping", timeOr(m.LastPingAt, "never")},
 		[2]string{"Next ping due", timeOr(m.NextCheckAt, "never")}, [2]string{"Parent", c.monitorName(m.ParentID)},

@@ -25,7 +25,7 @@ type OnCallCommands struct {
 	Create   onCallCreate   `cmd:"" help:"Create an on-call schedule."`
 	Put      onCallPut      `cmd:"" help:"Create an on-call schedule, or replace its configuration. Missing flags get their defaults; --starts-on and overrides are kept."`
 	Edit     onCallEdit     `cmd:"" aliases:"set" help:"Change an on-call schedule. A repeatable flag replaces all earlier values."`
-	Override onCallOverride `cmd:"" help:"Put a participant on call for a time, instead of the one whose turn it is."`
+	Override onCallOverride `cmd:"" help:"Put a participant on call for a time."`
 	Delete   onCallDelete   `cmd:"" help:"Delete an on-call schedule that no rule needs."`
 }
 
@@ -47,7 +47,7 @@ func (cmd *onCallList) Run(c *commandContext) error {
 	}
 	return table(c, all, total, "No on-call schedules yet.", []string{"SCHEDULE", "NOW", "NAME"},
 		func(o *client.OnCall) []string {
-			return []string{o.Slug, valueOr(o.Now, "nobody"), o.Name}
+			return []string{o.Slug, valueOr(o.Now, "no one"), o.Name}
 		})
 }
 
@@ -98,7 +98,7 @@ func (cmd *onCallShow) Run(c *commandContext) error {
 			names = append(names, p.Name+" ("+strings.Join(named.of(p.ChannelIDs), ", ")+")")
 		}
 		c.Properties([2]string{"Schedule", o.Name}, [2]string{"Id", o.ID}, [2]string{"Slug", o.Slug},
-			[2]string{"Now", valueOr(o.Now, "nobody")},
+			[2]string{"Now", valueOr(o.Now, "no one")},
 			[2]string{"Hand-over", o.HandOverDay + " " + o.HandOverAt + " " + o.Zone},
 			[2]string{"Participants", strings.Join(names, ", ")},
 			[2]string{"Calendar", o.CalendarURL})
@@ -122,7 +122,7 @@ type onCallWho struct{ onCallArgument }
 
 func (cmd *onCallWho) Run(c *commandContext) error {
 	o, err := cmd.get(c)
-	return object(c, o, err, func(o *client.OnCall) { c.Printf("%s\n", console.Visible(valueOr(o.Now, "nobody"))) })
+	return object(c, o, err, func(o *client.OnCall) { c.Printf("%s\n", console.Visible(valueOr(o.Now, "no one"))) })
 }
 
 // onCallFlags are the flags of commands that create or change an on-call schedule.
@@ -166,7 +166,7 @@ func (cmd *onCallCreate) Run(c *commandContext) error {
 	o, err := c.api.CreateOnCall(c.Ctx, n)
 	return object(c, o, err, func(o *client.OnCall) {
 		c.Printf("The on-call schedule %s is %s. On call now: %s.\n", console.Visible(o.Name), console.Visible(o.Slug),
-			console.Visible(valueOr(o.Now, "nobody")))
+			console.Visible(valueOr(o.Now, "no one")))
 	})
 }
 

@@ -14,7 +14,7 @@ type pageAccess struct {
 	Members      *bool    `negatable:"" help:"Whether members of the workspace see the page while they are signed in to the dashboard."`
 	Networks     []string `name:"network" sep:"none" xor:"networks" placeholder:"CIDR" help:"Address or network whose clients see the page, such as 10.0.0.0/8; repeatable. Replaces those that are set."`
 	NoNetworks   bool     `xor:"networks" help:"Remove all networks."`
-	PasswordFile string   `xor:"password" placeholder:"FILE" help:"File with the password, /dev/stdin to type it. A new password ends the access of everybody who has entered the old one."`
+	PasswordFile string   `xor:"password" placeholder:"FILE" help:"File with the password, /dev/stdin to type it. A new password ends the access of everyone who has entered the old one."`
 	NoPassword   bool     `xor:"password" help:"Remove the password."`
 	NewLink      bool     `xor:"link" help:"Make and print a secret link. The previous one stops working."`
 	NoLink       bool     `xor:"link" help:"Remove the secret link."`

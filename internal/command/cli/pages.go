@@ -128,13 +128,13 @@ func (c *commandContext) printPage(page *client.Page) {
 	if page.Home {
 		home = "yes"
 	}
-	times := "not shown to visitors"
+	times := "not shown"
 	if page.ResponseTimes {
-		times = "shown on the pages of components"
+		times = "shown on component pages"
 	}
-	signUps := "visitors can subscribe them"
+	signUps := "visitors and operators"
 	if !page.WebhookSignUps {
-		signUps = "only operators can subscribe them"
+		signUps = "operators only"
 	}
 	language := "en, the default"
 	if page.Language != nil {

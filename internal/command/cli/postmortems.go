@@ -54,11 +54,11 @@ func (cmd *incidentPostmortem) Run(c *commandContext) error {
 			c.Printf("Saved the post-mortem as a draft. To publish it:\n  allswell incident postmortem %s --publish\n",
 				console.Visible(id))
 		case old != nil && old.Published:
-			c.Printf("Saved the post-mortem. The page says that it was edited; nobody is notified.\n")
+			c.Printf("Saved the post-mortem. The page says that it was edited; no one is notified.\n")
 		case p.Notified && (old == nil || !old.Notified):
 			c.Printf("Published the post-mortem. Subscribers are notified.\n")
 		default:
-			c.Printf("Published the post-mortem. Nobody is notified.\n")
+			c.Printf("Published the post-mortem. No one is notified.\n")
 		}
 	})
 }

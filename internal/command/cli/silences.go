@@ -19,7 +19,7 @@ type SilenceCommands struct {
 
 	List   silenceList   `cmd:"" help:"List the silences that have not ended."`
 	Show   silenceShow   `cmd:"" aliases:"get" help:"Show a silence."`
-	Create silenceCreate `cmd:"" help:"Hold alerts back for a time. Alerts that are still open at its end are sent then."`
+	Create silenceCreate `cmd:"" help:"Mute alerts for a time. Any still open when the silence ends are sent then."`
 	Edit   silenceEdit   `cmd:"" aliases:"set" help:"Change a silence that has not ended."`
 	End    silenceEnd    `cmd:"" aliases:"delete" help:"End a silence now."`
 }
@@ -33,7 +33,7 @@ func NewSilenceCommands() (c SilenceCommands) {
 }
 
 type silenceList struct {
-	Ended bool `help:"Also list those that have ended in the last 90 days."`
+	Ended bool `help:"Also list silences that ended in the last 90 days."`
 	listing
 }
 
@@ -112,14 +112,14 @@ func (cmd *silenceCreate) Run(c *commandContext) error {
 
 // printSilence prints what is silenced.
 func (c *commandContext) printSilence(v *client.Silence) {
-	c.Printf("The silence %s is about %s, until %s.\n", console.Visible(v.ID), console.Visible(v.About),
+	c.Printf("The silence %s mutes alerts about %s until %s.\n", console.Visible(v.ID), console.Visible(v.About),
 		console.Time(v.EndsAt))
 }
 
 // silenceOfEverything is the question before a silence without a limit is created.
 var silenceOfEverything = question{
 	verb: "silence", done: "silenced", what: "everything",
-	warning: "nobody is notified of any alert until the silence ends", flag: "--all",
+	warning: "no one gets any alert until the silence ends", flag: "--all",
 }
 
 // silenceEnds returns when a silence ends, given a duration from now or a time in the zone of zonePage.

@@ -24,7 +24,7 @@ type SubscriberCommands struct {
 	Show   subscriberShow   `cmd:"" help:"Show a subscriber."`
 	Create subscriberCreate `cmd:"" aliases:"add" help:"Add a subscriber to a page."`
 	Edit   subscriberEdit   `cmd:"" help:"Change the components of a subscriber, or whether a webhook is notified of the warnings of monitors."`
-	Import subscriberImport `cmd:"" help:"Subscribe the e-mail addresses, phones and chats of a list."`
+	Import subscriberImport `cmd:"" help:"Subscribe the email addresses, phones and chats of a list."`
 	Export subscriberExport `cmd:"" help:"Print all subscribers of a page as CSV."`
 	Resume subscriberResume `cmd:"" help:"End the suspension of a subscriber whose receiver rejected too many messages."`
 	Test   subscriberTest   `cmd:"" help:"Send a test message to a subscriber: at most one a minute."`
@@ -39,7 +39,7 @@ func NewSubscriberCommands() SubscriberCommands {
 
 type subscriberCreate struct {
 	pageFlag
-	Components []string `name:"component" sep:"none" placeholder:"COMPONENT" help:"Id, name or slug of a component; repeatable. The whole page by default."`
+	Components []string `name:"component" sep:"none" placeholder:"COMPONENT" help:"Id, name or slug of a component; repeatable. Default: all components."`
 	Confirmed  *bool    `help:"Request no confirmation, because the subscriber has agreed."`
 	Warnings   *bool    `help:"Also notify the webhook of the warnings of monitors, which the page does not show."`
 	channelFlags
@@ -83,7 +83,7 @@ func (cmd *subscriberCreate) Run(c *commandContext) error {
 type subscriberEdit struct {
 	subscriberArgument
 	Components []string `name:"component" sep:"none" xor:"components" placeholder:"COMPONENT" help:"Id, name or slug of a component; repeatable. Replaces all others."`
-	WholePage  bool     `xor:"components" help:"Notify the subscriber of the whole page."`
+	WholePage  bool     `xor:"components" help:"Notify the subscriber about all components."`
 	Warnings   *bool    `negatable:"" help:"Notify the webhook of the warnings of monitors, which the page does not show."`
 }
 
@@ -126,7 +126,7 @@ func (cmd *subscriberEdit) Run(c *commandContext) error {
 func (c *commandContext) aboutText(page string, s *client.Subscriber) (string, error) {
 	switch {
 	case s.WholePage:
-		return "the whole page", nil
+		return "all components", nil
 	case len(s.Components) == 0:
 		return "components that are deleted", nil
 	}
@@ -208,7 +208,7 @@ func (cmd *subscriberList) Run(c *commandContext) error {
 	}
 	header := []string{"SUBSCRIBER", "CHANNEL", "STATE", "ADDED BY", "ABOUT", "TARGET"}
 	return table(c, subscribers, total, "No subscribers yet.", header, func(s *client.Subscriber) []string {
-		about := "the page"
+		about := "all components"
 		switch {
 		case s.WholePage:
 		case len(s.Components) == 0:
@@ -288,7 +288,7 @@ func (cmd *subscriberShow) Run(c *commandContext) error {
 			warnings = "yes"
 		}
 		c.Properties([2]string{"Target", s.Target}, [2]string{"Id", s.ID}, [2]string{"Channel", channelName(s.Channel)},
-			[2]string{"State", subscriberState(s)}, [2]string{"Added by", s.AddedBy}, [2]string{"About", about},
+			[2]string{"State", subscriberState(s)}, [2]string{"Added by", s.AddedBy}, [2]string{"Subscribed to", about},
 			[2]string{"Warnings", warnings}, [2]string{"Suspended", suspended},
 			[2]string{"Refusals", strconv.Itoa(s.Refusals)}, [2]string{"Created", console.Time(s.CreatedAt)},
 			[2]string{"Confirmed", timeOr(s.ConfirmedAt, "")}, [2]string{"Consent", consent})

@@ -151,17 +151,17 @@ var subscriberOutputs = []struct {
 			`{"id": "sub_2", "channel": "webhook", "target": "\u001b[31m", "added_by": "visitor", "confirmed": ` +
 			`true, "whole_page": false, "suspended_at": "2026-11-21T04:00:00.000Z"}]`,
 		"SUBSCRIBER  CHANNEL  STATE        ADDED BY  ABOUT                        TARGET\n" +
-			"sub_1       E-mail   active       operator  the page                     a@example.com\n" +
-			"sub_1       E-mail   unconfirmed  operator  2 components                 a@example.com\n" +
-			"sub_1       E-mail   active       operator  1 component                  a@example.com\n" +
+			"sub_1       Email    active       operator  all components               a@example.com\n" +
+			"sub_1       Email    unconfirmed  operator  2 components                 a@example.com\n" +
+			"sub_1       Email    active       operator  1 component                  a@example.com\n" +
 			"sub_2       Webhook  suspended    visitor   components that are deleted  \ufffd[31m\n"},
 	{"subscriber show|--page=p|sub_1",
 		subscriberJSON +
 			`"confirmed": true, "refusals": 3, "suspended_at": "2026-11-21T04:00:00.000Z", "suspended_for": "No ` +
 			`such mailbox."}`,
-		"Target:     a@example.com\nId:         sub_1\nChannel:    E-mail\nState:      suspended\nAdded by:   " +
-			"operator\nAbout:      components that are deleted\n" +
-			"Suspended:  2026-11-21 04:00:00 +00:00: No such mailbox.\nRefusals:   3\n"},
+		"Target:         a@example.com\nId:             sub_1\nChannel:        Email\nState:          suspended\n" +
+			"Added by:       operator\nSubscribed to:  components that are deleted\n" +
+			"Suspended:      2026-11-21 04:00:00 +00:00: No such mailbox.\nRefusals:       3\n"},
 	{"delivery list|--page=p", `[]`, "No deliveries.\n"},
 	{"delivery list|--page=p",
 		`[` + deliveryJSON +
@@ -211,7 +211,7 @@ func TestComponentsOfSubscribersHaveNames(t *testing.T) {
 		args, want string
 		lists      bool
 	}{
-		{"subscriber show|--page=p|sub_1", "About:     Web, comp_3, API\n", true},
+		{"subscriber show|--page=p|sub_1", "Subscribed to:  Web, comp_3, API\n", true},
 		{"subscriber edit|--page=p|sub_1|--component=comp_2",
 			"The subscriber a@example.com is notified of: Web, comp_3, API.\n", true},
 		{"subscriber show|--page=p|sub_1|--json", `"comp_3"`, false},

@@ -62,13 +62,13 @@ var (
 		components []string
 	}{
 		{"Shop", []string{"Website", "Checkout", "Search"}},
-		{"Behind the scenes", []string{"E-mail", "Backups"}},
+		{"Behind the scenes", []string{"Email", "Backups"}},
 	}
 	demoJobs = []struct {
 		name, component string
 		schedule        *client.Schedule // nil: within demoInterval
 	}{
-		{name: "mail sender", component: "E-mail"},
+		{name: "mail sender", component: "Email"},
 		{name: "order worker", component: "Checkout"},
 		{
 			name: "backup copier", component: "Backups",

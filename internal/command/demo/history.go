@@ -43,15 +43,15 @@ var demoIncidents = []struct {
 			"Payments by card fail. **Orders are kept**, and nothing is charged twice.",
 			"The payment provider has revoked a certificate. We are installing the new one.",
 			"The new certificate is in place. Payments go through again."},
-		"The provider revoked a certificate that we still used. Its warning went to an address that nobody reads.\n\n" +
+		"The provider revoked a certificate that we still used. Its warning went to an address that no one reads.\n\n" +
 			"- Certificates are now watched, and renewed two weeks before their end.\n- The provider writes to the " +
 			"team on call."},
 	{ago{71, 21, 30}, 190 * time.Minute, "Search results are out of date", kernel.ImpactMinor, kernel.StatusDegraded,
 		[]string{"Search"}, []string{
 			"Search does not find new articles yet.",
 			"The indexer has caught up."}, ""},
-	{ago{63, 13, 5}, 25 * time.Minute, "E-mail is delayed", kernel.ImpactMajor, kernel.StatusPartialOutage,
-		[]string{"E-mail"}, []string{
+	{ago{63, 13, 5}, 25 * time.Minute, "Email is delayed", kernel.ImpactMajor, kernel.StatusPartialOutage,
+		[]string{"Email"}, []string{
 			"One of our two mail servers does not respond.",
 			"Both servers respond again. All delayed messages have been sent."}, ""},
 	{ago{52, 17, 41}, 12 * time.Minute, "The shop cannot be reached", kernel.ImpactCritical, kernel.StatusMajorOutage,
@@ -62,8 +62,8 @@ var demoIncidents = []struct {
 	{ago{41, 4, 0}, 5 * time.Hour, "Backups take longer than usual", kernel.ImpactNone, kernel.StatusDegraded,
 		[]string{"Backups"}, []string{
 			"Backups are complete, but late.", "Backups are on time again."}, ""},
-	{ago{33, 10, 20}, 18 * time.Minute, "E-mail is delayed", kernel.ImpactMinor, kernel.StatusDegraded,
-		[]string{"E-mail"}, []string{
+	{ago{33, 10, 20}, 18 * time.Minute, "Email is delayed", kernel.ImpactMinor, kernel.StatusDegraded,
+		[]string{"Email"}, []string{
 			"Messages are sent a few minutes late.", "Messages are sent without delay again."}, ""},
 	{ago{23, 15, 2}, 65 * time.Minute, "Some payments fail", kernel.ImpactMajor, kernel.StatusPartialOutage,
 		[]string{"Checkout"}, []string{
@@ -90,7 +90,7 @@ var demoMaintenances = []struct {
 	{ago{77, 2, 0}, time.Hour, "Database upgrade", "The shop is closed for an hour.",
 		[]string{"Website", "Checkout", "Search"}},
 	{ago{45, 3, 0}, 30 * time.Minute, "New mail servers", "Messages will be sent after the maintenance.",
-		[]string{"E-mail"}},
+		[]string{"Email"}},
 	{ago{6, 2, 30}, 90 * time.Minute, "Move to a new data centre", "No backups run during the move.",
 		[]string{"Backups"}},
 	{ago{-2, 2, 0}, 2 * time.Hour, "Search index rebuild", "Search shows older results while its index is rebuilt.",

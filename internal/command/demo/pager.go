@@ -95,7 +95,7 @@ func (d *demo) acknowledge(monitor string) error {
 		if _, err := d.api.AcknowledgeAlert(d.Ctx, a.ID); err != nil {
 			return err
 		}
-		d.say("A human acknowledges the alert, so nobody is notified again: %s/admin/alerts/%s", d.api.BaseURL(), a.ID)
+		d.say("A human acknowledges the alert, so no one is notified again: %s/admin/alerts/%s", d.api.BaseURL(), a.ID)
 	}
 	return nil
 }

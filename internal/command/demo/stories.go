@@ -144,7 +144,7 @@ func (d *demo) maintenance(j *job) error {
 	if err != nil {
 		return err
 	}
-	d.say("A human plans maintenance of %s, to begin in 5 seconds: %s/maintenances/%s", j.component, d.pageURL(),
+	d.say("Someone schedules maintenance of %s, to begin in 5 seconds: %s/maintenances/%s", j.component, d.pageURL(),
 		planned.ID)
 	if err := d.until("the maintenance has begun", func() (bool, error) {
 		m, err := d.api.GetMaintenance(d.Ctx, planned.ID)
@@ -154,7 +154,7 @@ func (d *demo) maintenance(j *job) error {
 	}
 	j.kill()
 	d.say("It has begun by the clock, and %s is under maintenance. The %s is stopped for it: its silence is planned, "+
-		"and nobody is alarmed.", j.component, j.name)
+		"and no one is alarmed.", j.component, j.name)
 	if err := d.sleep(10 * time.Second); err != nil {
 		return err
 	}

@@ -34,7 +34,7 @@ type Command struct {
 	Token   string             `env:"ALLSWELL_TOKEN" placeholder:"SECRET" help:"API token with the scope write, for a monitor given by its slug."`
 	Tail    size               `default:"10kB" placeholder:"SIZE" help:"How much of the end of the output is sent, up to 100kB. 0: nothing."`
 	Timeout timeinput.Duration `placeholder:"DURATION" help:"End the command after this time, and report a failure. Default: no limit."`
-	Spool   string             `env:"ALLSWELL_SPOOL" type:"path" placeholder:"FILE" help:"File for ends of runs that could not be sent. The next run sends them."`
+	Spool   string             `env:"ALLSWELL_SPOOL" type:"path" placeholder:"FILE" help:"Spool file for results that could not be sent. The next run sends them."`
 	Shell   string             `name:"command" short:"c" placeholder:"COMMAND" help:"Run this with /bin/sh, even without a monitor, so that this program works as SHELL in a crontab."`
 	Args    []string           `arg:"" optional:"" passthrough:"" name:"command" help:"The command and its arguments, after --."`
 }

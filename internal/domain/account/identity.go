@@ -11,7 +11,7 @@ import (
 // Identity is a person as an OpenID Connect provider or a reverse proxy names them.
 type Identity struct {
 	Issuer string // URL of the provider, or IssuerProxy
-	// identifies the person at the issuer permanently; an e-mail address may be reassigned to somebody else
+	// identifies the person at the issuer permanently; an email address may be reassigned to somebody else
 	Subject       string
 	Email         string
 	EmailVerified bool // the issuer has checked that the address belongs to the person
@@ -32,7 +32,7 @@ func (i Identity) Method() SignInMethod {
 	return SignInOIDC
 }
 
-// DisplayName returns a valid name for the user: the name in the identity, or else the beginning of its e-mail address.
+// DisplayName returns a valid name for the user: the name in the identity, or else the beginning of its email address.
 func (i Identity) DisplayName() string {
 	name := kernel.OneLine(i.Name)
 	var bad kernel.ValidationError
@@ -46,7 +46,7 @@ func (i Identity) DisplayName() string {
 type SignInRules struct {
 	Workspace      string // its name; "": the first workspace
 	Groups         map[string]kernel.Role
-	Domains        map[string]kernel.Role // of verified e-mail addresses, in lower case
+	Domains        map[string]kernel.Role // of verified email addresses, in lower case
 	CreateAccounts bool                   // new people may join
 }
 
@@ -102,10 +102,10 @@ func (e IdentityError) Error() string { return string(e) }
 
 // The reasons why an identity cannot sign in, for the person who tries it.
 const (
-	IdentityNoEmail    IdentityError = "Your identity provider did not send your e-mail address."
+	IdentityNoEmail    IdentityError = "Your identity provider did not send your email address."
 	IdentityUnverified IdentityError = "You have not signed in here before, and your identity provider does not " +
 		"say that your email address is verified. Please ask an administrator of the provider."
-	IdentityOtherSubject IdentityError = "The account with your e-mail address belongs to another person at your " +
+	IdentityOtherSubject IdentityError = "The account with your email address belongs to another person at your " +
 		"identity provider. An administrator of the server can separate them with `allswell user reset`."
 	IdentityNoRole    IdentityError = "None of your groups has a role here. Please ask an admin."
 	IdentityNoAccount IdentityError = "You are not a member of any workspace here. Please ask an admin for an " +

@@ -12,7 +12,7 @@ const InvitationAge = 7 * 24 * time.Hour
 // MaxInvitations is the maximum number of pending invitations to one workspace.
 const MaxInvitations = 200
 
-// Invitation invites the owner of an e-mail address to become a member of a workspace. Only the SHA-256 of its one-time
+// Invitation invites the owner of an email address to become a member of a workspace. Only the SHA-256 of its one-time
 // code is stored.
 type Invitation struct {
 	ID          string
@@ -50,7 +50,7 @@ type NewInvitation struct {
 	Limit PageLimit // only for viewers and editors
 }
 
-// Validate normalizes the e-mail address. It returns a *ValidationError with every invalid field.
+// Validate normalizes the email address. It returns a *ValidationError with every invalid field.
 func (n *NewInvitation) Validate() error {
 	var bad kernel.ValidationError
 	n.Email = kernel.CheckEmail(&bad, "email", n.Email)

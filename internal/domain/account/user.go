@@ -8,7 +8,7 @@ import (
 	"github.com/allswell/allswell/internal/domain/kernel"
 )
 
-// User is a person who can sign in. The e-mail address is unique and in lower case.
+// User is a person who can sign in. The email address is unique and in lower case.
 type User struct {
 	ID        string
 	Email     string
@@ -56,7 +56,7 @@ func (u *User) Change(change func(*User) error) error {
 	return kernel.JoinUnread(err, bad.Err())
 }
 
-// Validate normalizes the e-mail address and the name. It returns a *ValidationError with every invalid field.
+// Validate normalizes the email address and the name. It returns a *ValidationError with every invalid field.
 func (n *NewUser) Validate() error {
 	var bad kernel.ValidationError
 	n.Name = strings.TrimSpace(n.Name)

@@ -22,7 +22,7 @@ const (
 // ConfirmPath is the path of the screen that confirms an address. Its query has the code of the mail.
 const ConfirmPath = "/admin/confirm-address"
 
-// Address returns the e-mail address to which the channel sends through the mail server of this service, in the form in
+// Address returns the email address to which the channel sends through the mail server of this service, in the form in
 // which addresses are compared; "": it does not.
 func (c Channel) Address() string {
 	var config struct {

@@ -88,7 +88,7 @@ func (a Alert) Outcome() string {
 	switch {
 	case a.State() != Resolved || row.over == "":
 	case a.EndReason != "":
-		return "The alert of " + a.Name + " is over"
+		return "Alert for " + a.Name + " resolved"
 	default:
 		return a.Name + " " + row.over
 	}

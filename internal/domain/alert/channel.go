@@ -40,7 +40,7 @@ type Channel struct {
 	TestWeekly   bool   // a test is sent every TestInterval
 	Templates
 	Health Health
-	// AddressConfirmed reports whether the e-mail address of the channel may be sent alerts. The store alone sets it:
+	// AddressConfirmed reports whether the email address of the channel may be sent alerts. The store alone sets it:
 	// see UnconfirmedAddress.
 	AddressConfirmed bool
 	WorkspaceName    string // for test messages

@@ -113,7 +113,7 @@ func TestSubjectsOfSummaries(t *testing.T) {
 	names := map[string]string{"mon_1": "Shop", "page_1": "Acme", "chn_1": "Phone"}
 	monitor, page := Filter{Monitors: []string{"mon_1"}}, Filter{Pages: []string{"page_1"}}
 	both := Filter{Monitors: monitor.Monitors, Pages: page.Pages}
-	const never = "Never, because only monitors have tags, and only some events are about a page or a monitor."
+	const never = "Never: its filters match none of its events."
 	for _, c := range []struct {
 		event                         Event
 		any, ofMonitor, ofPage, ofAll string
@@ -122,7 +122,7 @@ func TestSubjectsOfSummaries(t *testing.T) {
 		{ServiceGap, "Allswell itself was interrupted", "the checking of Shop was interrupted",
 			"the checking of a monitor of Acme was interrupted",
 			"the checking of Shop of Acme was interrupted"},
-		{MaintenanceBegun, "a maintenance has begun", "", "a maintenance of Acme has begun", ""},
+		{MaintenanceBegun, "maintenance has begun", "", "maintenance of Acme has begun", ""},
 		{DeliveryFailed, "a subscriber is not notified any more", "", "a subscriber of Acme is not notified any more",
 			""},
 		{ChannelFailed, "a channel does not accept alerts", "", "", ""},

@@ -48,36 +48,36 @@ type eventRow struct {
 // eventTable lists the events of rules, in the order in which people see them.
 var eventTable = []eventRow{
 	{MonitorDown, "is down", "monitors are down", MonitorUp, "is up again", "monitors are up again", "",
-		"A monitor is down. Its end notifies the same channels."},
+		"Monitor goes down (and recovers)"},
 	{MonitorUp, "is up again", "monitors are up again", "", "", "", kernel.ImpactNone,
-		"A monitor is up again, also if no rule was about its outage."},
+		"Monitor recovers (even if its outage didn't alert)"},
 	{MonitorLate, "is late", "monitors are late", MonitorLateEnded, "is on time again", "monitors are on time again",
 		kernel.ImpactMinor,
-		"A ping is overdue, even with its grace, and the monitor is not down yet."},
+		"Ping is late (past its grace, not down yet)"},
 	{MonitorSlow, "is slow", "monitors are slow", MonitorSlowEnded, "is fast again", "monitors are fast again",
 		kernel.ImpactMinor,
-		"The checks of a monitor take longer than is set for slow results."},
+		"Checks are slow"},
 	{MonitorCertificate, "has a certificate that expires soon", "monitors have certificates that expire soon",
 		MonitorCertificateEnded, "has a certificate that does not expire soon",
 		"monitors have certificates that do not expire soon", kernel.ImpactMinor,
-		"A check found a certificate that expires soon."},
+		"Certificate expires soon"},
 	{MonitorWarning, "has a warning", "monitors have a warning", MonitorWarningEnded, "has no warning any more",
 		"monitors have no warning any more", kernel.ImpactMinor,
-		"A run of a job violates a condition."},
-	{MaintenanceBegun, "has begun", "maintenances have begun", "", "", "", kernel.ImpactNone,
-		"A maintenance of a page has begun."},
-	{MaintenanceEnded, "has ended", "maintenances have ended", "", "", "", kernel.ImpactNone,
-		"A maintenance of a page has ended."},
+		"Job run violates a condition"},
+	{MaintenanceBegun, "has begun", "maintenance windows have begun", "", "", "", kernel.ImpactNone,
+		"Scheduled maintenance begins"},
+	{MaintenanceEnded, "has ended", "maintenance windows have ended", "", "", "", kernel.ImpactNone,
+		"Scheduled maintenance ends"},
 	{ServiceGap, "was interrupted", "interruptions of Allswell", "", "", "", kernel.ImpactMajor,
-		"Allswell itself could not receive pings, or could not check targets, for a while."},
+		"Allswell was offline: it could not receive pings or check targets"},
 	{ChecksLate, "are late", "alerts about late checks", ChecksLateEnded, "are on time again",
 		"alerts about late checks are over", kernel.ImpactMajor,
-		"Checks are overdue by more than two of their intervals, so it is unknown whether their targets work. One " +
-			"alert for all of a workspace."},
+		"Checks are overdue by more than two intervals, so the state of their targets is unknown (one alert for the " +
+			"whole workspace)"},
 	{DeliveryFailed, "is not notified any more", "subscribers are not notified any more", "", "", "", kernel.ImpactMinor,
-		"Messages to a subscriber cannot be delivered."},
+		"Messages to a subscriber cannot be delivered"},
 	{ChannelFailed, "does not accept alerts", "channels do not accept alerts", "", "", "", kernel.ImpactMajor,
-		"A channel has not accepted an alert. Other channels are notified."},
+		"A channel failed (sent to the others)"},
 }
 
 // testRow describes ChannelTest.
@@ -105,7 +105,7 @@ func (e Event) Label() string {
 	return strings.ToUpper(name[:1]) + name[1:]
 }
 
-// Help describes an event of rules in a sentence.
+// Help describes an event of rules in a few words.
 func (e Event) Help() string { return e.row().help }
 
 // Words returns the predicate that follows the name of one object, such as "is down".

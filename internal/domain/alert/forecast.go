@@ -75,7 +75,7 @@ func (r Rule) ForecastFrom(
 func WhyNobody(disabled, informed int) string {
 	switch {
 	case disabled+informed == 0:
-		return "nobody is on call, or has a channel"
+		return "no one is on call, or has a channel"
 	case informed == 0:
 		return "the channels are disabled"
 	case disabled == 0:

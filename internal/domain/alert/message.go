@@ -169,11 +169,21 @@ func (i Item) Title(now time.Time) string {
 	case last == NoticeAcknowledged:
 		return fmt.Sprintf("Acknowledged by %s: %s %s", i.AcknowledgedBy, i.Name, row.one)
 	case last == NoticeRepeated:
-		return fmt.Sprintf("%s still %s after %s", i.Name, row.one, words(now.Sub(i.OpenedAt)))
+		return fmt.Sprintf("%s %s after %s", i.Name, stillIs(row.one), words(now.Sub(i.OpenedAt)))
 	case last == NoticeEscalated:
-		return fmt.Sprintf("Nobody has acknowledged for %s: %s %s", words(now.Sub(i.OpenedAt)), i.Name, row.one)
+		return fmt.Sprintf("Unacknowledged for %s: %s %s", words(now.Sub(i.OpenedAt)), i.Name, row.one)
 	}
 	return i.Name + " " + row.one
+}
+
+// stillIs puts "still" behind the verb of a predicate: "is down" becomes "is still down".
+func stillIs(predicate string) string {
+	for _, verb := range []string{"is ", "are "} {
+		if rest, ok := strings.CutPrefix(predicate, verb); ok {
+			return verb + "still " + rest
+		}
+	}
+	return "still " + predicate
 }
 
 // past puts the verb at the beginning of a predicate into the past tense: "is down" becomes "was down".
@@ -186,8 +196,11 @@ func past(one string) string {
 	return one
 }
 
-// words formats a duration, rounded down to seconds, as at least a second.
+// words formats a duration as at least a second. It is rounded down to seconds, and from a minute on to minutes.
 func words(d time.Duration) string {
+	if d >= time.Minute {
+		return kernel.FormatDuration(d.Truncate(time.Minute))
+	}
 	return kernel.FormatDuration(max(d.Truncate(time.Second), time.Second))
 }
 

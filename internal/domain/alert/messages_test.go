@@ -33,8 +33,8 @@ func TestTitles(t *testing.T) {
 		"Acknowledged by Ann: Shop is down": itemOf(
 			"Shop", MonitorDown, NoticeOpened, NoticeAcknowledged,
 		),
-		"Shop still is down after 10 minutes":                  itemOf("Shop", MonitorDown, NoticeRepeated),
-		"Nobody has acknowledged for 10 minutes: Shop is down": itemOf("Shop", MonitorDown, NoticeEscalated),
+		"Shop is still down after 10 minutes":         itemOf("Shop", MonitorDown, NoticeRepeated),
+		"Unacknowledged for 10 minutes: Shop is down": itemOf("Shop", MonitorDown, NoticeEscalated),
 		"Shop is up again after 10 minutes": itemOf(
 			"Shop", MonitorDown, NoticeRepeated, NoticeResolved,
 		),
@@ -53,6 +53,10 @@ func TestTitles(t *testing.T) {
 	brief.OpenedAt = t0.Add(-time.Millisecond)
 	if got := brief.Title(t0); got != "Shop was down for 1 second. Shop is up again" {
 		t.Errorf("Title of a brief alert = %q", got)
+	}
+	brief.OpenedAt = t0.Add(-62 * time.Second)
+	if got := brief.Title(t0); got != "Shop was down for 1 minute. Shop is up again" {
+		t.Errorf("%q", got)
 	}
 	for one, want := range map[string]string{
 		"does not accept": "did not accept", "is down": "was down", "has begun": "had begun",

@@ -300,7 +300,7 @@ func (o OnCall) checkOverrides(bad *kernel.ValidationError, now time.Time, befor
 // channels that can be notified.
 func (o OnCall) Problems(enabled map[string]bool) (problems []string) {
 	if len(o.Participants) == 0 {
-		return []string{"Nobody is on call, because there are no participants."}
+		return []string{"No one is on call, because there are no participants."}
 	}
 	for _, p := range o.Participants {
 		if !slices.ContainsFunc(p.ChannelIDs, func(id string) bool { return enabled[id] }) {

@@ -51,7 +51,7 @@ func TestRowsOfEvents(t *testing.T) {
 			t.Errorf("Outcome of an ended %s = %q", w.event, got)
 		}
 		if a.EndReason = "the monitor was deleted"; w.end != "" {
-			title = "The alert of Shop is over"
+			title = "Alert for Shop resolved"
 		}
 		if got := a.Outcome(); got != title {
 			t.Errorf("%s with a reason for its end: %q", w.event, got)
@@ -181,7 +181,7 @@ func TestWordsOfForecasts(t *testing.T) {
 			"Phone", "Ada", []string{"Mail"},
 		),
 		"Phone (disabled, would not be notified)":                     DescribeDisabled("Phone"),
-		"nobody is on call, or has a channel":                         WhyNobody(0, 0),
+		"no one is on call, or has a channel":                         WhyNobody(0, 0),
 		"the channels are disabled":                                   WhyNobody(2, 0),
 		"all of its channels were notified by another rule":           WhyNobody(0, 1),
 		"its channels are disabled, or were notified by another rule": WhyNobody(1, 1),

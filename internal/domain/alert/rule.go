@@ -2,6 +2,7 @@ package alert
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/allswell/allswell/internal/domain/kernel"
@@ -45,9 +46,9 @@ type Rule struct {
 	Filter      // Events is not empty
 	Target
 	Delay      time.Duration // only alerts that last longer are sent
-	Repeat     time.Duration // between repetitions until somebody acknowledges the alert; 0: none
+	Repeat     time.Duration // between repetitions until the alert is acknowledged; 0: none
 	QuietHours *QuietHours   // nil: none
-	Escalation []Step        // who is notified next unless somebody acknowledges the alert
+	Escalation []Step        // who is notified next unless the alert is acknowledged
 	Summary    string        // what Summarize returns; only in what the store returns
 	CreatedAt  time.Time
 	UpdatedAt  time.Time
@@ -165,7 +166,7 @@ const (
 // NoticeKinds lists all kinds.
 var NoticeKinds = []NoticeKind{NoticeOpened, NoticeRepeated, NoticeEscalated, NoticeAcknowledged, NoticeResolved}
 
-// HoldReason says why nobody is notified of an alert yet.
+// HoldReason says why no one is notified of an alert yet.
 type HoldReason string
 
 // The reasons.
@@ -175,6 +176,21 @@ const (
 	HeldBySilence    HoldReason = "silence"
 	HeldByQuietHours HoldReason = "quiet_hours"
 )
+
+// Words says what has become of an alert that is held, such as "silenced".
+func (r HoldReason) Words() string {
+	switch r {
+	case HeldByDelay:
+		return "delayed"
+	case HeldByFlapping:
+		return "held (flapping)"
+	case HeldBySilence:
+		return "silenced"
+	case HeldByQuietHours:
+		return "in quiet hours"
+	}
+	return strings.ReplaceAll(string(r), "_", " ")
+}
 
 // HoldReasons lists all reasons.
 var HoldReasons = []HoldReason{HeldByDelay, HeldByFlapping, HeldBySilence, HeldByQuietHours}

@@ -18,7 +18,7 @@ func (r Rule) Summarize(names map[string]string) string {
 	s := summary{r, names}
 	subjects := s.subjects()
 	if len(subjects) == 0 {
-		return "Never, because only monitors have tags, and only some events are about a page or a monitor."
+		return "Never: its filters match none of its events."
 	}
 	first := "When " + strings.Join(subjects, ", or ")
 	lasts := !slices.ContainsFunc(r.Events, func(e Event) bool { return !e.Lasts() })
@@ -30,7 +30,7 @@ func (r Rule) Summarize(names map[string]string) string {
 	}
 	first = strings.TrimSuffix(first, ",") + ", " + s.notify(r.Target)
 	if r.Delay > 0 && !lasts {
-		first += " after " + kernel.FormatDuration(r.Delay) + ", unless it is over by then"
+		first += " after " + kernel.FormatDuration(r.Delay) + ", unless resolved by then"
 	}
 	return strings.Join(append([]string{first}, s.later()...), "; ") + "."
 }
@@ -81,7 +81,7 @@ func (s summary) subject(kind string) string {
 		return "Allswell itself"
 	case "maintenance":
 		if !ofMonitors {
-			return "a maintenance" + where
+			return "maintenance" + where
 		}
 	case "delivery":
 		if !ofMonitors {
@@ -117,12 +117,12 @@ func (s summary) later() (all []string) {
 		for i, step := range s.Escalation {
 			format := "after %s without acknowledgement, %s"
 			if i > 0 {
-				format = "after another %s, %s"
+				format = "then after %s, %s"
 			}
 			all = append(all, fmt.Sprintf(format, kernel.FormatDuration(step.After), s.notify(step.Target)))
 		}
 		if s.Repeat > 0 {
-			all = append(all, "repeat every "+kernel.FormatDuration(s.Repeat)+" until somebody acknowledges")
+			all = append(all, "repeat "+kernel.FormatEvery(s.Repeat)+" until acknowledged")
 		}
 	}
 	if q := s.QuietHours; q != nil {

@@ -34,8 +34,8 @@ var summaries = []struct {
 	},
 		"When a monitor tagged prod is down for more than 5 minutes, notify Phone; after 10 minutes without " +
 			"acknowledgement, notify Boss; " +
-			"after another 1 hour, notify the person on call for Ops; repeat every 30 minutes until somebody " +
-			"acknowledges; from 22:00 to 07:30 (Europe/Berlin), wait until 07:30."},
+			"then after 1 hour, notify the person on call for Ops; repeat every 30 minutes until acknowledged; " +
+			"from 22:00 to 07:30 (Europe/Berlin), wait until 07:30."},
 	{Rule{
 		Filter: Filter{
 			Events: []Event{MonitorWarning, MonitorDown, MonitorSlow}, Monitors: []string{"mon_1", "mon_2"},
@@ -49,8 +49,8 @@ var summaries = []struct {
 		Filter: Filter{Events: []Event{MaintenanceBegun, MaintenanceEnded}, Pages: []string{"page_1", "page_2"}},
 		Target: phone, Delay: time.Minute, Repeat: time.Hour,
 	},
-		"When a maintenance of Acme or Shop has begun or has ended, notify Phone after 1 minute, unless it is " +
-			"over by then."},
+		"When maintenance of Acme or Shop has begun or has ended, notify Phone after 1 minute, unless resolved " +
+			"by then."},
 	{Rule{Filter: Filter{Events: []Event{ChannelFailed, ServiceGap, DeliveryFailed}}, Target: phone,
 		QuietHours: &QuietHours{
 			Zone: "UTC", From: 9 * 60, Until: 17 * 60, Days: []Weekday{"sat", "sun"},
@@ -71,7 +71,7 @@ var summaries = []struct {
 	},
 		"When the checking of a monitor of a deleted page was interrupted, notify a deleted channel."},
 	{Rule{Filter: Filter{Events: []Event{MaintenanceBegun}, Tags: []string{"a"}}, Target: phone},
-		"Never, because only monitors have tags, and only some events are about a page or a monitor."},
+		"Never: its filters match none of its events."},
 }
 
 func TestSummarize(t *testing.T) {

@@ -80,7 +80,7 @@ type channelRules struct {
 // channelTable has one row per channel, in the order in which they are listed.
 var channelTable = []channelRules{
 	{
-		channel: ChannelEmail, name: "E-mail", label: "e-mail address", gateway: true, confirmed: true, merged: true,
+		channel: ChannelEmail, name: "Email", label: "email address", gateway: true, confirmed: true, merged: true,
 		checkTarget: kernel.CheckEmail, host: fixedHost("mail"),
 	},
 	{
@@ -148,7 +148,7 @@ func (c Channel) rules() (r channelRules, ok bool) {
 // Name returns the display name of the channel, such as "Google Chat".
 func (c Channel) Name() string { r, _ := c.rules(); return r.name }
 
-// TargetLabel returns the term for a target of the channel, such as "e-mail address".
+// TargetLabel returns the term for a target of the channel, such as "email address".
 func (c Channel) TargetLabel() string { r, _ := c.rules(); return r.label }
 
 // Confirmed reports whether the holder of the target has to confirm a subscription that an operator adds.
@@ -220,7 +220,7 @@ func (c Channel) ComponentChanges() bool { return slices.Contains(ComponentChang
 func (c Channel) Warnings() bool { r, _ := c.rules(); return r.warnings }
 
 // Host returns the destination of a valid target: the host of a webhook, or the same value
-// for every e-mail address, because one server accepts all mail, and for every phone number.
+// for every email address, because one server accepts all mail, and for every phone number.
 func (c Channel) Host(target string) string {
 	if r, ok := c.rules(); ok {
 		return r.host(target)

@@ -38,7 +38,7 @@ type Subscriber struct {
 	ID      string
 	PageID  string
 	Channel Channel
-	Target  string // normalized e-mail address, phone number or URL, or what is shown of it: see Channel.Shown
+	Target  string // normalized email address, phone number or URL, or what is shown of it: see Channel.Shown
 	// the whole address of the target, to which messages go. Only a Notification has it; "": it cannot be decrypted
 	Address        string
 	TargetKey      string   // identifies the target if Target does not show all of it; otherwise ""

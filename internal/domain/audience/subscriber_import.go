@@ -20,7 +20,7 @@ const (
 	MaxConsentLength = 500 // characters
 )
 
-// SubscriberImport is a list of e-mail addresses, phone numbers and chats to subscribe to a page.
+// SubscriberImport is a list of email addresses, phone numbers and chats to subscribe to a page.
 type SubscriberImport struct {
 	CSV       string // a list of addresses, or a table whose first line names the columns, such as an export
 	Consent   string // where the consent of the owners comes from; it is stored with each subscriber
@@ -152,7 +152,7 @@ func readImport(bad *kernel.ValidationError, text string) (lines []ImportLine) {
 		lines = append(lines, readImportLine(in, row, err, columns, seen))
 	}
 	if len(lines) == 0 {
-		bad.Add("csv", "must have a line with an e-mail address")
+		bad.Add("csv", "must have a line with an email address")
 	}
 	return lines
 }
@@ -199,7 +199,7 @@ func readImportLine(in *csv.Reader, row []string, err error, columns importColum
 	switch {
 	case !l.Channel.Gateway() && !l.Channel.Chat():
 		l.Refuse(ImportInvalid,
-			"Only e-mail addresses, phone numbers and chats can be imported. A webhook has a secret, which is shown "+
+			"Only email addresses, phone numbers and chats can be imported. A webhook has a secret, which is shown "+
 				"when it is added.")
 	case l.Channel.Chat() &&
 		(err != nil && errors.As(err, &invalid) && invalid.Has("target") || !l.Channel.AtService(n.Target)):
@@ -210,7 +210,7 @@ func readImportLine(in *csv.Reader, row []string, err error, columns importColum
 	case errors.As(err, &invalid) && invalid.Has("target") && l.Channel == ChannelSMS:
 		l.Refuse(ImportInvalid, "This is not a phone number with its country code, such as +4915112345678.")
 	case errors.As(err, &invalid) && invalid.Has("target"):
-		l.Refuse(ImportInvalid, "This is not an e-mail address.")
+		l.Refuse(ImportInvalid, "This is not an email address.")
 	case invalid != nil:
 		l.Refuse(ImportInvalid, invalid.Messages()["components"][0])
 	case state != "" && state != SubscriberActive:

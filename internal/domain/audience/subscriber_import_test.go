@@ -78,7 +78,7 @@ func TestLimitsOfImports(t *testing.T) {
 		"not in UTF-8": {line + "\xff", consent, "csv: The csv must be text in UTF-8."},
 		"nothing":      {"\ufeff \r\n", consent, "csv: The csv field is required."},
 		"only a heading": {"email\n", consent,
-			"csv: The csv must have a line with an e-mail address."},
+			"csv: The csv must have a line with an email address."},
 		"the longest consent":                  {line, strings.Repeat("ü", audience.MaxConsentLength), ""},
 		"one character more":                   {line, strings.Repeat("ü", audience.MaxConsentLength+1), "consent: "},
 		"no consent, and no consent of spaces": {line, " ", "consent: "},
@@ -105,12 +105,12 @@ func TestReasonsOfImports(t *testing.T) {
 		"https://hooks.slack.com/…,slack,,\nx@example.com,email,,unconfirmed\nx@example.com,email,,\n" +
 		strings.Repeat("y", 300) + ",email,,\n"
 	want := []string{
-		"", "An earlier line has the same address.", "This is not an e-mail address.",
+		"", "An earlier line has the same address.", "This is not an email address.",
 		"This is not a phone number with its country code, such as +4915112345678.", "",
-		"Only e-mail addresses, phone numbers and chats can be imported. A webhook has a secret, which is shown when " +
+		"Only email addresses, phone numbers and chats can be imported. A webhook has a secret, which is shown when " +
 			"it is added.",
 		"This is not the whole incoming-webhook URL of Slack. An export does not have it, because it is a secret.",
-		"In the list, its state is not active.", "", "This is not an e-mail address.",
+		"In the list, its state is not active.", "", "This is not an email address.",
 	}
 	lines, err := audience.SubscriberImport{CSV: list, Consent: "a form"}.Check()
 	if err != nil || len(lines) != len(want) {

@@ -66,19 +66,19 @@ var normalisedTargets = []struct {
 	{audience.ChannelWebhook, "http://localhost/", "http://localhost/", ""},
 	{audience.ChannelWebhook, "", "", "is required"},
 	{audience.ChannelWebhook, "example.com/x", "", "must begin with https://"},
-	{audience.ChannelWebhook, "ftp://example.com/x", "", "must be a URL"},
+	{audience.ChannelWebhook, "ftp://example.com/x", "", "must be an http(s) URL"},
 	{audience.ChannelWebhook, "https://example.com:99999/x", "", "ports are from 1 to 65535"},
 	{audience.ChannelWebhook, "mailto:ann@example.com", "", "must begin with https://"},
-	{audience.ChannelWebhook, "https:///x", "", "must be a URL"},
-	{audience.ChannelWebhook, "https://:443/", "", "must be a URL"},
-	{audience.ChannelWebhook, "https://example.com:/x", "", "must be a URL"},
-	{audience.ChannelWebhook, "https://example.com:http/x", "", "must be a URL"},
-	{audience.ChannelWebhook, "https://ann:secret@example.com/x", "", "without a user name"},
-	{audience.ChannelWebhook, "https://exam ple.com/x", "", "must be a URL"},
-	{audience.ChannelWebhook, "https://example.com/a b", "", "must be a URL"},
-	{audience.ChannelWebhook, "https://example.com/x\r\nHost: other", "", "must be a URL"},
+	{audience.ChannelWebhook, "https:///x", "", "must be an http(s) URL"},
+	{audience.ChannelWebhook, "https://:443/", "", "must be an http(s) URL"},
+	{audience.ChannelWebhook, "https://example.com:/x", "", "must be an http(s) URL"},
+	{audience.ChannelWebhook, "https://example.com:http/x", "", "must be an http(s) URL"},
+	{audience.ChannelWebhook, "https://ann:secret@example.com/x", "", "without user name"},
+	{audience.ChannelWebhook, "https://exam ple.com/x", "", "must be an http(s) URL"},
+	{audience.ChannelWebhook, "https://example.com/a b", "", "must be an http(s) URL"},
+	{audience.ChannelWebhook, "https://example.com/x\r\nHost: other", "", "must be an http(s) URL"},
 	{audience.ChannelWebhook, "https://bücher.example:443/x", "https://xn--bcher-kva.example/x", ""},
-	{audience.ChannelWebhook, "https://example.com/" + strings.Repeat("x", kernel.MaxURLLength), "", "must be a URL"},
+	{audience.ChannelWebhook, "https://example.com/" + strings.Repeat("x", kernel.MaxURLLength), "", "must be an http(s) URL"},
 
 	{"pigeon", "ann@example.com", "", "must be one of: email, webhook, slack"},
 }
@@ -113,7 +113,7 @@ func TestChosenComponents(t *testing.T) {
 	}
 	n.Components, n.Target = append(n.Components, "one more"), "nobody"
 	_, err = n.Check()
-	if err == nil || !strings.Contains(err.Error(), "e-mail address") || !strings.Contains(err.Error(), "At most 200") {
+	if err == nil || !strings.Contains(err.Error(), "email address") || !strings.Contains(err.Error(), "At most 200") {
 		t.Errorf("too many for a bad address: %v, want both rejected", err)
 	}
 }
@@ -189,7 +189,7 @@ func TestWants(t *testing.T) {
 	} {
 		s := audience.Subscriber{Channel: audience.ChannelEmail, Components: c.chosen, WholePage: len(c.chosen) == 0}
 		if got := s.Wants(c.kind, c.about); got != c.mailbox {
-			t.Errorf("%s: an e-mail subscriber wants it: %v", c.name, got)
+			t.Errorf("%s: an email subscriber wants it: %v", c.name, got)
 		}
 		s.Channel = audience.ChannelWebhook
 		if got := s.Wants(c.kind, c.about); got != c.web {

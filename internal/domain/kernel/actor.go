@@ -43,7 +43,7 @@ const (
 func (a Actor) DisplayName() string {
 	name := a.Name
 	if name == "" && (a.Kind == ActorLink || a.Kind == ActorSlack) {
-		name = "Somebody"
+		name = "Someone"
 	}
 	return name + map[ActorKind]string{ActorLink: byLink, ActorSlack: inSlack}[a.Kind]
 }

@@ -53,14 +53,14 @@ func CheckURL(bad *ValidationError, field, address string) string {
 	u, err := url.Parse(address)
 	if err != nil || len(address) > MaxURLLength || u.Opaque != "" || u.Host == "" ||
 		strings.ContainsFunc(address, func(r rune) bool { return r <= ' ' || r >= 0x7f }) {
-		bad.Add(field, "must be a URL of http or https, without spaces")
+		bad.Add(field, "must be an http(s) URL without spaces")
 		return ""
 	}
 	u.Scheme, u.Host, u.Fragment, u.RawFragment = strings.ToLower(u.Scheme), strings.ToLower(u.Host), "", ""
 	host, port := u.Hostname(), u.Port()
 	if u.Scheme != "http" && u.Scheme != "https" || u.User != nil ||
 		net.ParseIP(host) == nil && !isHostname(host) || strings.HasSuffix(u.Host, ":") {
-		bad.Add(field, "must be a URL of http or https, without a user name in it")
+		bad.Add(field, "must be an http(s) URL without user name")
 		return ""
 	}
 	if !CheckPort(bad, field, u) {
@@ -101,5 +101,5 @@ func endsInNumber(host string) bool {
 	return strings.Trim(last, "0123456789") == ""
 }
 
-// NormalizeEmail returns an e-mail address in the form in which it is stored and looked up.
+// NormalizeEmail returns an email address in the form in which it is stored and looked up.
 func NormalizeEmail(address string) string { return strings.ToLower(strings.TrimSpace(address)) }

@@ -50,6 +50,14 @@ func FormatDuration(d time.Duration) string {
 	return strings.Join(words, " ")
 }
 
+// FormatEvery formats the time between repetitions: "every minute", "every 30 minutes".
+func FormatEvery(d time.Duration) string {
+	if text, ok := strings.CutPrefix(FormatDuration(d), "1 "); ok && !strings.Contains(text, " ") {
+		return "every " + text
+	}
+	return "every " + FormatDuration(d)
+}
+
 // CompactDuration formats d, rounded to seconds, in English with one or two short units, and cuts off the rest: "12 s",
 // "16 h 26 min", "8 d". It counts up to two days in hours.
 func CompactDuration(d time.Duration) string {

@@ -228,7 +228,7 @@ var monitorDecisionRows = []domaintest.Row{
 	},
 	{Name: "The auto-incident: recovery adds an update with the length of the silence", Test: func(t *testing.T) {
 		domaintest.Equal(t, "message", monitor.OutageEndedByPing.SystemMessage(18*time.Minute+4*time.Second).Text(),
-			"Pings are arriving again, after 18 minutes 4 seconds of silence.")
+			"The job is reporting again after 18 minutes 4 seconds.")
 	}},
 	{
 		Name: "Monitor never pinged: next_check_at is null, state up, no outage before the first ping",

@@ -182,20 +182,20 @@ func TestMessagesOfOutages(t *testing.T) {
 		output       string
 		begin, ended string // by the next ping
 	}{
-		{monitor.OutageFailed, "", failed, "The job succeeded again, 20 minutes after the failure."},
+		{monitor.OutageFailed, "", failed, "The job is succeeding again after 20 minutes."},
 		{monitor.OutageFailed, "disk full", failed + "\n\n```\ndisk full\n```",
-			"The job succeeded again, 20 minutes after the failure."},
+			"The job is succeeding again after 20 minutes."},
 		{monitor.OutageRunOverdue, "x", "A run of the job did not end within 5 minutes.",
-			"The job succeeded again, 20 minutes after the failure."},
+			"The job is succeeding again after 20 minutes."},
 		{monitor.OutageRunTooShort, "x", "A run of the job ended too early, in less than 7 minutes.",
-			"The job succeeded again, 20 minutes after the failure."},
+			"The job is succeeding again after 20 minutes."},
 		{monitor.OutageRunTooOften, "x", "The job runs more often than expected.",
-			"The job succeeded again, 20 minutes after the failure."},
+			"The job is succeeding again after 20 minutes."},
 		{monitor.OutageRunOverlap, "x", "A run of the job began before the previous one had ended.",
-			"The job succeeded again, 20 minutes after the failure."},
-		{monitor.OutageCheckFailed, "x", "Automatic checks of this service fail.",
-			"The job succeeded again, 20 minutes after the failure."},
-		{monitor.OutageSilent, "", "", "Pings are arriving again, after 50 minutes of silence."},
+			"The job is succeeding again after 20 minutes."},
+		{monitor.OutageCheckFailed, "x", "Automated checks are failing.",
+			"The job is succeeding again after 20 minutes."},
+		{monitor.OutageSilent, "", "", "The job is reporting again after 50 minutes."},
 	} {
 		_, n := m.FailureIncident(c.reason, c.output)
 		if c.begin != "" && (n.Message != c.begin || n.System.Text() != c.begin) {
@@ -206,7 +206,7 @@ func TestMessagesOfOutages(t *testing.T) {
 		}
 		for why, want := range map[monitor.OutageEndReason]string{
 			monitor.OutageEndedByPing:    c.ended,
-			monitor.OutageEndedByCheck:   "Automatic checks of this service succeed again, after 20 minutes.",
+			monitor.OutageEndedByCheck:   "Automated checks are passing again after 20 minutes.",
 			monitor.OutageEndedByDisable: "The monitor was disabled; this outage is no longer watched.",
 			monitor.OutageEndedByDelete:  "The monitor was deleted; this outage is no longer watched.",
 		} {

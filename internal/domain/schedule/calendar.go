@@ -149,10 +149,10 @@ func parseWeekdays(text string) (days uint64, err error) {
 		switch {
 		case from < 0 || to < 0:
 			return 0,
-				fmt.Errorf("in the days of the week, %q is not a name, such as Mon, or a range, such as Mon..Fri", part)
+				fmt.Errorf("day of the week: %q is not a name, such as Mon, or a range, such as Mon..Fri", part)
 		case to < from:
 			return 0,
-				fmt.Errorf("in the days of the week, the range %q ends before it begins: a week begins on Monday", part)
+				fmt.Errorf("day of the week: the range %q ends before it begins: a week begins on Monday", part)
 		}
 		for day := from; day <= to; day++ {
 			days |= 1 << ((day + 1) % 7)
@@ -274,14 +274,14 @@ func (p calendarPart) values(
 		switch {
 		case err != nil:
 			return 0,
-				fmt.Errorf("in the %s, %q is not a number, a range, such as 8..18, or a repetition, such as 0/15",
+				fmt.Errorf("%s: %q is not a number, a range, such as 8..18, or a repetition, such as 0/15",
 					p.name, part)
 		case from < p.min || max(from, to) > p.max:
-			return 0, fmt.Errorf("in the %s, %q is not from %d to %d", p.name, span, p.min, p.max)
+			return 0, inPart(p.name, rangeError{span, p.min, p.max})
 		case to < from:
-			return 0, fmt.Errorf("in the %s, the range %q ends before it begins", p.name, span)
+			return 0, fmt.Errorf("%s: the range %q ends before it begins", p.name, span)
 		case step < 1:
-			return 0, fmt.Errorf("in the %s, the step %q is not a number from 1 on", p.name, stepText)
+			return 0, fmt.Errorf("%s: the step %q is not a number from 1 on", p.name, stepText)
 		}
 		endless := stepped && !isRange
 		if endless {
@@ -289,7 +289,7 @@ func (p calendarPart) values(
 		}
 		more, repeats := spread(from, to, step)
 		if endless && !repeats {
-			return 0, fmt.Errorf("in the %s, the step of %q leads beyond the end", p.name, part)
+			return 0, fmt.Errorf("%s: the step of %q leads beyond the end", p.name, part)
 		}
 		values |= more
 	}

@@ -2,6 +2,7 @@ package schedule
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -110,9 +111,9 @@ func (c Cron) Validate(bad *kernel.ValidationError) {
 	case c.Expression == "":
 		bad.Add("schedule.expression", kernel.Required)
 	case err != nil:
-		bad.Add("schedule.expression", "is wrong: %s", err)
+		bad.Add("schedule.expression", "is invalid: %s", err)
 	case never > 0 && len(times) > 1:
-		bad.Add("schedule.expression", "is wrong: line %d: it never matches: there is no such time", never)
+		bad.Add("schedule.expression", "is invalid: line %d: it never matches: there is no such time", never)
 	case never > 0:
 		bad.Add("schedule.expression", "never matches: there is no such time")
 	}
@@ -197,11 +198,7 @@ func parseCron(expression string) (c clockTimes, err error) {
 			continue // it had special days only
 		}
 		if *into, err = cronFields[i].parse(fields[i]); err != nil {
-			number := i
-			if seconds {
-				number++
-			}
-			return c, fmt.Errorf("in field %d, the %s, %w", number, cronFields[i].name, err)
+			return c, inPart(cronFields[i].name, err)
 		}
 	}
 	c.weekdays |= c.weekdays >> 7 // 7 is Sunday, as 0
@@ -310,9 +307,31 @@ func (f cronField) valueBy(number func(text string) (int, error), text string) (
 	}
 	n, err := number(text)
 	if err != nil || n < f.min || n > f.max {
-		return 0, fmt.Errorf("%q is not from %d to %d", text, f.min, f.max)
+		return 0, rangeError{text, f.min, f.max}
 	}
 	return n, nil
+}
+
+// rangeError is the error of a value that a part of an expression cannot have: "must be 0–59, not 61".
+type rangeError struct {
+	text     string
+	min, max int
+}
+
+func (e rangeError) Error() string {
+	text := e.text
+	if text == "" || strings.Trim(text, "0123456789") != "" {
+		text = strconv.Quote(text)
+	}
+	return fmt.Sprintf("must be %d–%d, not %s", e.min, e.max, text)
+}
+
+// inPart returns an error with the name of the part of an expression that it is about.
+func inPart(name string, err error) error {
+	if _, ok := errors.AsType[rangeError](err); ok {
+		return fmt.Errorf("%s %w", name, err)
+	}
+	return fmt.Errorf("%s: %w", name, err)
 }
 
 // digits parses a number of one to three digits.

@@ -36,7 +36,7 @@ func parseKubernetes(expression string) (c clockTimes, err error) {
 		field := cronFields[i+1]
 		field.max = field.last()
 		if *into, stars[i], err = field.parseAsRobfig(texts[i]); err != nil {
-			return c, fmt.Errorf("in field %d, the %s, %w", i+1, field.name, err)
+			return c, inPart(field.name, err)
 		}
 	}
 	c.eitherDay = !stars[2] && !stars[4]

@@ -27,7 +27,7 @@ var scheduleLines = []struct {
 	{schedule.ScheduleCron, lines("@daily", schedule.MaxScheduleLines+1),
 		"line 11: a schedule has at most 10 lines"},
 	{schedule.ScheduleCalendar, "Mon 06:00\nTue 25:00\nWed",
-		`wrong: line 2: in the hour, "25" is not from 0 to 23`},
+		`invalid: line 2: hour must be 0–23, not 25`},
 	{schedule.ScheduleCron, "0 6 * * *\n0 7 * *", "line 2: it must have five fields"},
 	{schedule.ScheduleCalendar, "daily\n" + strings.Repeat(" ", 300) + "weekly", ""},
 	{schedule.ScheduleCalendar, "daily\n10:00" + strings.Repeat(",1", 125), ""},

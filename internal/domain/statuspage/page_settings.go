@@ -39,7 +39,7 @@ type Visibility string
 // The values of Visibility.
 const (
 	VisibilityPublic   Visibility = "public"   // everybody
-	VisibilityUnlisted Visibility = "unlisted" // everybody who has its address; not in lists and search engines
+	VisibilityUnlisted Visibility = "unlisted" // anyone with the URL; not in lists and search engines
 	VisibilityPrivate  Visibility = "private"  // clients with a token of the workspace, and visitors by PageAccess
 )
 

@@ -76,7 +76,7 @@ func (m SystemMessage) Text() string {
 		return fmt.Sprintf("No ping has arrived since %s UTC. One was due at %s UTC.",
 			m.Since.UTC().Format(systemTimeLayout), m.Due.UTC().Format(systemTimeLayout))
 	case SystemMessagePingsResumed:
-		return fmt.Sprintf("Pings are arriving again, after %s of silence.", kernel.FormatDuration(m.Lasted))
+		return fmt.Sprintf("The job is reporting again after %s.", kernel.FormatDuration(m.Lasted))
 	case SystemMessageFailed:
 		text := "The job reported a failure."
 		if m.Output != "" {
@@ -92,11 +92,11 @@ func (m SystemMessage) Text() string {
 	case SystemMessageRunOverlap:
 		return "A run of the job began before the previous one had ended."
 	case SystemMessageSucceeded:
-		return fmt.Sprintf("The job succeeded again, %s after the failure.", kernel.FormatDuration(m.Lasted))
+		return fmt.Sprintf("The job is succeeding again after %s.", kernel.FormatDuration(m.Lasted))
 	case SystemMessageCheckFailed:
-		return "Automatic checks of this service fail."
+		return "Automated checks are failing."
 	case SystemMessageCheckPassed:
-		return fmt.Sprintf("Automatic checks of this service succeed again, after %s.", kernel.FormatDuration(m.Lasted))
+		return fmt.Sprintf("Automated checks are passing again after %s.", kernel.FormatDuration(m.Lasted))
 	case SystemMessageMonitorDisabled:
 		return "The monitor was disabled; this outage is no longer watched."
 	case SystemMessageMonitorDeleted:

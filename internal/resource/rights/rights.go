@@ -78,9 +78,9 @@ var (
 	// The routes name TemplateChange: whether a template belongs to all pages is known when it is loaded.
 	SharedTemplateChange = add("incident_template.change_shared", Operate, Workspace,
 		"create, change and delete templates of all pages")
-	MaintenanceRead   = add("maintenance.read", View, OnPages, "read maintenances with their updates")
+	MaintenanceRead   = add("maintenance.read", View, OnPages, "read maintenance with its updates")
 	MaintenanceChange = add("maintenance.change", Operate, OnPages,
-		"plan, change and delete maintenances; write updates")
+		"schedule, change and delete maintenance; write updates")
 	AnnouncementRead   = add("announcement.read", View, OnPages, "read announcements")
 	AnnouncementChange = add("announcement.change", Operate, OnPages, "create, change and delete announcements")
 

@@ -124,7 +124,7 @@ func (w addresses) Parse(parent ast.Node, block text.Reader, pc parser.Context) 
 }
 
 // mayBeAddress reports whether the first word of line, after one optional delimiter
-// or space, may be a URL or an e-mail address.
+// or space, may be a URL or an email address.
 func mayBeAddress(line []byte) bool {
 	if len(line) > 0 && bytes.IndexByte([]byte(" *_~("), line[0]) >= 0 {
 		line = line[1:]

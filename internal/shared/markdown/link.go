@@ -9,7 +9,7 @@ import (
 	"github.com/yuin/goldmark/ast"
 )
 
-// mailto is the scheme of links to e-mail addresses.
+// mailto is the scheme of links to email addresses.
 const mailto = "mailto:"
 
 // link is a link, an image or a bare URL in a text.

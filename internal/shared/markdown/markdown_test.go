@@ -226,7 +226,7 @@ func TestPlainTextIsUnchanged(t *testing.T) {
 	word := rapid.Custom(func(t *rapid.T) string {
 		return "w" + chars.Draw(t, "chars") // so that no line starts with a list marker or a heading
 	}).Filter(func(s string) bool {
-		at := strings.Index(s, "@") // an e-mail address would become a link
+		at := strings.Index(s, "@") // an email address would become a link
 		return at < 0 || !strings.ContainsAny(s[at:], ".>")
 	})
 	line := rapid.SliceOfN(word, 1, 8)

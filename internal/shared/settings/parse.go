@@ -276,7 +276,7 @@ func MailServer(value string) (*url.URL, error) {
 	return u, nil
 }
 
-// MailAddress parses an e-mail address with or without a name. It returns nil for the empty value.
+// MailAddress parses an email address with or without a name. It returns nil for the empty value.
 func MailAddress(value string) (*mail.Address, error) {
 	if value == "" {
 		return nil, nil

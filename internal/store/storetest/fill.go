@@ -79,7 +79,7 @@ func (f Fill) Monitors(ctx context.Context) ([]string, error) {
 // Path returns the file of a "sqlite:" address.
 func Path(dsn string) string { return strings.TrimPrefix(dsn, "sqlite:") }
 
-// FillSubscribers creates count confirmed e-mail subscribers of a page, directly in the database file.
+// FillSubscribers creates count confirmed email subscribers of a page, directly in the database file.
 func FillSubscribers(ctx context.Context, path, slug string, count int) error {
 	db, err := sql.Open("sqlite", "file:"+path+"?_busy_timeout=10000&_txlock=immediate")
 	if err != nil {

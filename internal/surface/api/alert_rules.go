@@ -25,8 +25,8 @@ var alertRuleRoutes = append(resourceActions[alert.Rule]{
 	}), []route{
 	{"POST", "/api/v1/alert-rules/test", rights.AlertRuleRead, (*api).testAlertRules, operation{
 		id:      "testAlertRules",
-		summary: "Show whom an event would notify, when and why. Nothing is sent.",
-		text: "What is shown holds as long as the alert lasts, nobody acknowledges it, and nothing is changed. " +
+		summary: "Show who would be notified of an event, when and why. Nothing is sent.",
+		text: "This applies unless the alert is acknowledged or resolved, or the configuration is changed. " +
 			"There are up to 50 steps of a rule, and fewer, but at least 10, if more than 40 rules match. Two " +
 			"forecasts at a time are made; others are answered 503 with `Retry-After`. It takes a token with the " +
 			"scope `read`.",

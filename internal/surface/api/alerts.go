@@ -29,7 +29,7 @@ var alertRoutes = []route{
 	}},
 	{"POST", "/api/v1/alerts/{alertId}/acknowledge", rights.AlertAcknowledge, (*api).acknowledgeAlert, operation{
 		id:      "acknowledgeAlert",
-		summary: "Acknowledge an alert, so that it is no longer repeated or escalated.",
+		summary: "Acknowledge an alert. Stops repeats and escalation.",
 		text: "All channels that were notified learn who acknowledged it. Pages do not change. An alert that was " +
 			"acknowledged before, or has ended, stays as it is.",
 		returns: one("Alert", "The alert."),

@@ -28,7 +28,7 @@ var incidentHandlingRoutes = []route{
 		id:      "mergeIncident",
 		summary: "Merge an incident into another one on its page.",
 		text: "The incident is resolved, and its page links to the other one, which gets its components, each with " +
-			"the worse status. Nobody is notified. Updates of the other incident then notify the subscribers of " +
+			"the worse status. No one is notified. Updates of the other incident then notify the subscribers of " +
 			"these components, too.",
 		returns: one("Incident", "The merged incident."),
 	}},

@@ -64,7 +64,7 @@ var incidentRoutes = []route{
 		text: "An incident that is published already does not change. A draft that is resolved can still be " +
 			"published. The body is ignored.",
 		query: []parameter{
-			{name: "notify", schema: defaultsTo(true), text: "`false`: nobody is notified."},
+			{name: "notify", schema: defaultsTo(true), text: "`false`: no one is notified."},
 		},
 		returns: one("IncidentWithUpdates", "The incident with its updates, oldest first."),
 	}},

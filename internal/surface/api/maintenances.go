@@ -14,7 +14,7 @@ import (
 var maintenanceRoutes = []route{
 	{"GET", "/api/v1/pages/{pageSlug}/maintenances", rights.MaintenanceRead, (*api).listMaintenances, operation{
 		id:      "listMaintenances",
-		summary: "List the planned maintenances of a page, latest first, without their updates.",
+		summary: "List the scheduled maintenance of a page, latest first, without updates.",
 		text:    "`getMaintenance` has the updates.",
 		query: []parameter{
 			{name: "state", schema: ref("MaintenanceState"), text: "Only maintenances in this state."},
@@ -23,7 +23,7 @@ var maintenanceRoutes = []route{
 	}},
 	{"POST", "/api/v1/pages/{pageSlug}/maintenances", rights.MaintenanceChange, (*api).createMaintenance, operation{
 		id:      "createMaintenance",
-		summary: "Plan a maintenance.",
+		summary: "Schedule maintenance.",
 		text: "A page can have 200 maintenances that have not ended. One more is 422 on `title`. It begins and ends " +
 			"on schedule, and subscribers are notified. Meanwhile its components are under maintenance, and the " +
 			"silence of their monitors does not count; at its end each of these monitors gets a new interval. A " +

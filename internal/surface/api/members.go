@@ -21,7 +21,7 @@ var memberRoutes = []route{
 		id:      "changeMember",
 		summary: "Change the role of a member, or the pages to which the member is limited.",
 		text: "Admins and owners are never limited: a member who becomes one loses the limit. An API token can " +
-			"neither make somebody an owner nor change one. The last owner stays one.",
+			"neither make someone an owner nor change one. The last owner stays one.",
 		returns: one("Member", "The changed member."),
 	}},
 	{"DELETE", "/api/v1/members/{memberId}", rights.MemberManage, (*api).removeMember, operation{
@@ -37,14 +37,14 @@ var memberRoutes = []route{
 	}},
 	{"POST", "/api/v1/invitations", rights.MemberManage, (*api).createInvitation, operation{
 		id:      "createInvitation",
-		summary: "Invite somebody. The link is shown only once.",
+		summary: "Invite a member. The link is shown only once.",
 		text: "The link is valid for 7 days, once, for this address only. An earlier invitation of the address " +
 			"becomes invalid. An API token can invite up to the role admin.",
 		returns: created("IssuedInvitation", "The new invitation."),
 	}},
 	{"DELETE", "/api/v1/invitations/{invitationId}", rights.MemberManage, (*api).withdrawInvitation, operation{
 		id:      "withdrawInvitation",
-		summary: "Withdraw a pending invitation.",
+		summary: "Revoke a pending invitation.",
 		returns: nothing("The link has become invalid."),
 	}},
 	{"GET", "/api/v1/sessions", rights.SessionManage, (*api).listSessions, operation{

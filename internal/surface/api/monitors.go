@@ -67,7 +67,7 @@ var monitorRoutes = []route{
 		text: "Enabling it or changing its interval or its schedule restarts the wait for the next ping. `interval` " +
 			"without `schedule` makes it a monitor with an interval. If the kind of the schedule changes, an absent " +
 			"`grace` gets its default. Disabling it while it is down ends the outage. `paused_until` disables it " +
-			"until then, at most 366 days; with null it stays disabled until somebody enables it. Change `page` and " +
+			"until then, at most 366 days; with null it stays disabled until someone enables it. Change `page` and " +
 			"`component_id` in one request. A field of the type that is null gets its default; a secret that is " +
 			"null is removed, and one that is absent is kept.",
 		returns: one("Monitor", "The monitor."),

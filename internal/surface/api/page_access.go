@@ -24,7 +24,7 @@ var pageAccessRoutes = []route{
 		id:      "changePageAccess",
 		summary: "Change who can see a page while it is private.",
 		text: "Clients with a token of the workspace can always see it. Each of the other ways is enough on its " +
-			"own. Without a password and without `members`, the page does not exist for anybody else.",
+			"own. Without a password and without `members`, the page does not exist for anyone else.",
 		returns: one("PageAccess", "Who can see the page."),
 	}},
 }

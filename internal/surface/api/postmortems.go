@@ -25,7 +25,7 @@ var postmortemRoutes = []route{
 	{"DELETE", "/api/v1/incidents/{incidentId}/postmortem", rights.IncidentChange, (*api).deletePostmortem, operation{
 		id:      "deletePostmortem",
 		summary: "Delete the post-mortem of an incident.",
-		text:    "Nobody is notified. The text stays in the audit log alone.",
+		text:    "No one is notified. The text stays in the audit log alone.",
 	}},
 }
 

@@ -55,7 +55,7 @@ var families = []family{
 	{"Components", "What a page shows the status of.", [][]route{componentRoutes}},
 	{"Incidents", "Incidents with their updates, affected components, templates and post-mortems.",
 		[][]route{incidentRoutes, incidentHandlingRoutes, templateRoutes, updateRoutes, postmortemRoutes}},
-	{"Maintenance", "Planned maintenances and their updates.", [][]route{maintenanceRoutes}},
+	{"Maintenance", "Scheduled maintenance and its updates.", [][]route{maintenanceRoutes}},
 	{"Announcements", "Notices at the top of a page.", [][]route{announcementRoutes}},
 	{"Monitors",
 		"What finds failures: heartbeats, which expect the pings of jobs, and checks of targets; with their results, " +

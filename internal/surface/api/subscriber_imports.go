@@ -13,7 +13,7 @@ var importRoutes = []route{
 	{"POST", "/api/v1/pages/{pageSlug}/subscribers/import", rights.SubscriberChange, (*api).importSubscribers,
 		operation{
 			id:      "importSubscribers",
-			summary: "Subscribe the e-mail addresses of a list to a page.",
+			summary: "Subscribe the email addresses of a list to a page.",
 			text: "All lines that can be added are added in one transaction; the report says what happened to each " +
 				"line. An address that is subscribed already stays as it is, and one whose owner has ended the " +
 				"subscription is not added again. With `dry_run` nothing is changed, and the report says what would " +
@@ -51,7 +51,7 @@ func newImportReportJSON(r audience.SubscriberImportReport) importReportJSON {
 	return out
 }
 
-// importSubscribers subscribes the e-mail addresses of a list. A dry run changes nothing.
+// importSubscribers subscribes the email addresses of a list. A dry run changes nothing.
 func (a *api) importSubscribers(c *call) (store.Response, error) {
 	o, err := c.object()
 	if err != nil {

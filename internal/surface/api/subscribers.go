@@ -34,11 +34,11 @@ var subscriberRoutes = []route{
 	{"POST", "/api/v1/pages/{pageSlug}/subscribers", rights.SubscriberChange, (*api).createSubscriber, operation{
 		id:      "createSubscriber",
 		summary: "Subscribe an address to a page. The secret of a webhook is shown only once.",
-		text: "An e-mail address must confirm the subscription before it is notified. A chat or a phone is sent a " +
-			"message with a code, which somebody has to enter on the page. `sms` is 422 unless the server has a " +
+		text: "An email address must confirm the subscription before it is notified. A chat or a phone is sent a " +
+			"message with a code, which someone has to enter on the page. `sms` is 422 unless the server has a " +
 			"gateway for the pages of the workspace (`ALLSWELL_SMS_CHANNEL`). A webhook needs no confirmation. " +
 			"`push` is 422: a browser subscribes itself, on the page of an incident.\n\n" +
-			"The `target` can subscribe to a page once. An e-mail address has at most 254 characters, and is at a " +
+			"The `target` can subscribe to a page once. An email address has at most 254 characters, and is at a " +
 			"domain " +
 			"name. A phone number begins with its country code; spaces, dashes, dots, slashes, parentheses and a " +
 			"leading " +
@@ -72,7 +72,7 @@ var subscriberRoutes = []route{
 		(*api).rotateSubscriber, operation{
 			id:      "rotateSubscriber",
 			summary: "Replace the secret of a webhook. The new secret is shown only once.",
-			text: "For 24 hours messages are signed with the old secret as well. The body is ignored. An e-mail " +
+			text: "For 24 hours messages are signed with the old secret as well. The body is ignored. An email " +
 				"subscriber has no secret: 422.",
 			returns: one("SubscriberWithSecret", "The subscriber with its new secret."),
 		}},

@@ -34,7 +34,7 @@ var updateRoutes = []route{
 	{"PATCH", "/api/v1/incidents/{incidentId}/updates/{updateId}", rights.IncidentChange, (*api).editUpdate, operation{
 		id:      "editUpdate",
 		summary: "Replace the text of an update.",
-		text: "Nobody is notified. The page, its feeds and documents say when the text was edited. Messages that " +
+		text: "No one is notified. The page, its feeds and documents say when the text was edited. Messages that " +
 			"are not sent yet get the new text.",
 		returns: one("SavedUpdate", "The update."),
 	}},
@@ -42,7 +42,7 @@ var updateRoutes = []route{
 		operation{
 			id:      "deleteUpdate",
 			summary: "Delete an update.",
-			text: "Nobody is notified. The text stays in the audit log alone. Messages that are not sent yet are " +
+			text: "No one is notified. The text stays in the audit log alone. Messages that are not sent yet are " +
 				"sent " +
 				"without it. An incident without updates says on the page what its state means.",
 		}},

@@ -18,7 +18,7 @@ func TestFirstStart(t *testing.T) {
 			s.Fatal(err)
 		}
 		v := s.Visitor()
-		v.Wants(v.Get("/admin/setup?code=WRONG"), http.StatusNotFound, "not valid any more")
+		v.Wants(v.Get("/admin/setup?code=WRONG"), http.StatusNotFound, "no longer valid")
 		v.Wants(v.Get("/admin/setup?code="+code), http.StatusOK, `name="password"`, code)
 		bad := v.Wants(v.Post("/admin/setup", "code", code, "name", "<Ada>", "email", "ada", "password", "short"),
 			http.StatusUnprocessableEntity,
@@ -42,7 +42,7 @@ func TestFirstStart(t *testing.T) {
 // setsUpPage creates the first page with the components Website and API.
 func setsUpPage(v *dashboardtest.Visitor) []statuspage.Component {
 	v.Helper()
-	v.Wants(v.Get("/admin"), http.StatusOK, "Nothing is watched yet")
+	v.Wants(v.Get("/admin"), http.StatusOK, "No monitors yet")
 	v.Wants(v.Get("/admin/setup/page"), http.StatusOK, "Your first page")
 	v.Wants(v.Post("/admin/setup/page", "name", "Acme Cloud", "slug", ""), http.StatusSeeOther,
 		"/admin/setup/acme-cloud/components")

@@ -570,7 +570,7 @@ func TestSignUpBeforeThePageWasPrivate(t *testing.T) {
 		}
 		w.see("acme", statuspage.VisibilityUnlisted)
 		if n := w.eventMessages("acme"); n != 1 {
-			w.t.Errorf("%d messages about events of the page that everybody can see again", n)
+			w.t.Errorf("%d messages about events of the page that everyone can see again", n)
 		}
 	})
 }

@@ -135,7 +135,7 @@ type signUpLimits struct {
 	total     *limit.Limiter // has one key
 	mailboxes *limit.Limiter // by kernel.MailboxKey
 	hosts     *limit.Limiter // of webhooks
-	pages     *limit.Limiter // of sign-ups by other channels than e-mail, by the id of the page
+	pages     *limit.Limiter // of sign-ups by other channels than email, by the id of the page
 	sms       *limit.Addresses
 
 	log    *slog.Logger

@@ -29,8 +29,8 @@ func TestMaintenancePage(t *testing.T) {
 			t.Errorf("the title reads %q", got)
 		}
 		got := p.One(t, ".meta")
-		if got != "Scheduled 21 Nov 2026, 23:04 to 22 Nov 2026, 01:34 Planned duration: 2 hours 30 minutes" &&
-			got != "Scheduled 21 Nov 2020, 23:04 to 22 Nov 2020, 01:34 Planned duration: 2 hours 30 minutes" {
+		if got != "Scheduled 21 Nov 2026, 23:04 to 22 Nov 2026, 01:34 Scheduled duration: 2 hours 30 minutes" &&
+			got != "Scheduled 21 Nov 2020, 23:04 to 22 Nov 2020, 01:34 Scheduled duration: 2 hours 30 minutes" {
 			t.Errorf("ahead it says %q", got)
 		}
 		if got := p.Texts(".message strong"); !slices.Equal(got, []string{"replace"}) {

@@ -377,7 +377,7 @@ func TestSubscriberOfAPrivatePage(t *testing.T) {
 		}
 		path := "/status/secret/subscription/" + sub.Key
 		text := w.do("GET", path).Body.String()
-		if !strings.Contains(text, "The whole page") || strings.Contains(text, "no longer exist") {
+		if !strings.Contains(text, "All components") || strings.Contains(text, "no longer exist") {
 			w.t.Errorf("a subscription to the page: %s", text)
 		}
 		all, _, err := w.store.Components().List(w.t.Context(), w.ws, "secret", store.Filter{},

@@ -38,7 +38,7 @@ type Config struct {
 	Now     func() time.Time // the host's clock; nil: time.Now
 	BaseURL string           // URL of the service; "": http://localhost:8080
 	Hosts   statuspage.Hosts // of the installation
-	Mail    bool             // mail can be sent, so people may subscribe by e-mail
+	Mail    bool             // mail can be sent, so people may subscribe by email
 	// sign-ups that are accepted per hour, by all channels and for all clients together; 0: any number
 	SignUps         int
 	PageIndex       bool          // "/" lists the public pages, if there are several

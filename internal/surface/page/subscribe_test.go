@@ -167,7 +167,7 @@ func TestSubscribeForm(t *testing.T) {
 			t.Fatalf("%d forms", len(form))
 		}
 		if len(p.All("form input[type=email][name=email][autocomplete=email][inputmode=email][required]")) != 1 ||
-			p.One(t, "label[for=email]") != "E-mail address" {
+			p.One(t, "label[for=email]") != "Email address" {
 			t.Error("the field has the wrong attributes")
 		}
 		got := p.Texts("form details fieldset")
@@ -203,7 +203,7 @@ func TestSubscribeWithoutMail(t *testing.T) {
 			w.t.Error("the history has the form")
 		}
 		p = w.answer(w.post("/status/acme/subscribe", url.Values{fieldEmail: {"ann@example.com"}}), 404)
-		if got := p.One(w.t, "h1"); got != "E-mail is not set up here" {
+		if got := p.One(w.t, "h1"); got != "Email is not set up here" {
 			w.t.Errorf("the heading without mail: %q", got)
 		}
 		w.get("/status/acme/subscribe", 404)
@@ -223,7 +223,7 @@ func TestSignUpResponsesAreEqual(t *testing.T) {
 		signUp := func(form url.Values) {
 			t.Helper()
 			rec := w.post("/status/acme/subscribe", form)
-			if got := w.answer(rec, 200).One(t, "h1"); got != "Check your mail" {
+			if got := w.answer(rec, 200).One(t, "h1"); got != "Check your email" {
 				t.Errorf("the heading after a sign-up: %q", got)
 			}
 			responses = append(responses, fmt.Sprint(rec.Header(), rec.Body))
@@ -263,16 +263,16 @@ func TestInvalidSignUps(t *testing.T) {
 			form          url.Values
 			email, choice string
 		}{
-			{"nothing", nil, "Please enter your e-mail address.", ""},
-			{"blank", url.Values{fieldEmail: {" \t"}}, "Please enter your e-mail address.", ""},
+			{"nothing", nil, "Please enter your email address.", ""},
+			{"blank", url.Values{fieldEmail: {" \t"}}, "Please enter your email address.", ""},
 			{"no address", url.Values{fieldEmail: {"ann"}, fieldComponent: w.ids("North")},
-				"Please enter a complete e-mail address, such as name@example.com.", ""},
+				"Please enter a complete email address, such as name@example.com.", ""},
 			{"hostile", url.Values{fieldEmail: {hostile}},
-				"Please enter a complete e-mail address, such as name@example.com.", ""},
+				"Please enter a complete email address, such as name@example.com.", ""},
 			{"no text", url.Values{fieldEmail: {"\xff\x00@"}},
-				"Please enter a complete e-mail address, such as name@example.com.", ""},
+				"Please enter a complete email address, such as name@example.com.", ""},
 			{"two headers", url.Values{fieldEmail: {"ann@example.com\r\nBcc: bob@example.com"}},
-				"Please enter a complete e-mail address, such as name@example.com.", ""},
+				"Please enter a complete email address, such as name@example.com.", ""},
 			{"another page's component", url.Values{fieldEmail: {"ann@example.com"}, fieldComponent: {theirs}}, "",
 				"A component that you chose is no longer on this page. Please choose again."},
 			{"a hostile component",

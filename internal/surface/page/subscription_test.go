@@ -169,7 +169,7 @@ func TestInvalidChanges(t *testing.T) {
 		sub := w.subscriber("ann@example.com")
 		path := "/status/acme/subscription/" + sub.Key
 		for body, want := range map[string]string{
-			"action=save&scope=components": "Please choose at least one component, or the whole page.",
+			"action=save&scope=components": "Please choose at least one component, or all components.",
 			"action=save&scope=components&component=" + theirs + "&component=" +
 				w.components["North"]: "A component that you chose is no longer on this page. Please choose again.",
 		} {

@@ -15,7 +15,7 @@ import (
 
 // AccountMail is a mail to a person about an account of the dashboard.
 type AccountMail struct {
-	To      string // e-mail address
+	To      string // email address
 	Subject string // one line
 	Text    string // plain text; lines end with \n
 }

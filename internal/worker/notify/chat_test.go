@@ -73,7 +73,7 @@ func TestChats(t *testing.T) {
 				}
 				first := shownText(<-posts)
 				code := regexp.MustCompile(`[B-Z2-9]{4}-[B-Z2-9]{4}`).FindString(first)
-				if code == "" || !strings.Contains(first, "The address of this room was entered to notify it") ||
+				if code == "" || !strings.Contains(first, "asked to post updates about incidents") ||
 					!strings.Contains(first, "https://status.example.com/status/acme/subscription/"+sub.Key) {
 					s.Fatalf("the request for confirmation: %s", first)
 				}

@@ -31,7 +31,7 @@ var (
 	mailStart = time.Date(2026, 11, 21, 7, 48, 0, 0, time.UTC)
 )
 
-// mailNotification returns a notification to a subscriber by e-mail.
+// mailNotification returns a notification to a subscriber by email.
 func mailNotification(purpose audience.DeliveryPurpose, events ...audience.Event) audience.Notification {
 	return audience.Notification{
 		Delivery: audience.Delivery{ID: "dlv_0123456789abcdefghij", Purpose: purpose, Channel: audience.ChannelEmail},

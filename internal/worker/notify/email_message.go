@@ -164,7 +164,7 @@ func newLetter(n audience.Notification, base string) (*letter, error) {
 func (l *letter) mail(n audience.Notification, from mail.Address) (envelope, error) {
 	to, err := audience.NewSubscriber{Channel: audience.ChannelEmail, Target: n.Subscriber.Target}.Check()
 	if err != nil || to.Target != n.Subscriber.Target {
-		return envelope{}, errors.New("the subscriber's address is not an e-mail address")
+		return envelope{}, errors.New("the subscriber's address is not an email address")
 	}
 	if from.Name == "" {
 		from.Name = l.data.Page

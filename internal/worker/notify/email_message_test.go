@@ -14,10 +14,10 @@ import (
 
 const mailFoot = `
 -- 
-You receive this because you subscribed to the status of Acme:
+You're receiving this because you subscribed to Acme status updates:
 https://status.example.com/status/acme
 
-Change your subscription: https://status.example.com/status/acme/subscription/0123456789abcdefghijABCDEFGHIJ00
+Manage subscription: https://status.example.com/status/acme/subscription/0123456789abcdefghijABCDEFGHIJ00
 Unsubscribe: https://status.example.com/status/acme/unsubscribe/0123456789abcdefghijABCDEFGHIJ00
 `
 
@@ -166,8 +166,8 @@ func TestMailAppearance(t *testing.T) {
 // the operator added the address.
 func TestConfirmationSaysWhoAddedTheAddress(t *testing.T) {
 	for invited, want := range map[bool]string{
-		true:  "The operator of the status page of Acme added this address",
-		false: "was entered on the status page of Acme",
+		true:  "The operator of the Acme status page added this address",
+		false: "asked for updates about incidents and maintenance of Acme",
 	} {
 		n := mailNotification(audience.PurposeConfirmation)
 		n.Subscriber.AddedByOperator = invited
@@ -176,7 +176,7 @@ func TestConfirmationSaysWhoAddedTheAddress(t *testing.T) {
 		for _, body := range []string{
 			strings.Join(strings.Fields(p.text), " "), strings.Join(strings.Fields(words), " "),
 		} {
-			if strings.Contains(body, "operator") != invited || !strings.Contains(body, "ignore this mail") {
+			if strings.Contains(body, "operator") != invited || !strings.Contains(body, "ignore this email") {
 				t.Errorf("added by the operator: %t\n%s", invited, body)
 			}
 		}
@@ -202,8 +202,8 @@ func TestMailQuestions(t *testing.T) {
 		}
 		manage := mailBase + "/status/acme/subscription/" + mailKey
 		for _, body := range []string{p.text, words} {
-			if !strings.Contains(body, manage) || !strings.Contains(body, "ignore this mail") ||
-				!strings.Contains(body, "status of Acme") {
+			if !strings.Contains(body, manage) || !strings.Contains(body, "ignore this email") ||
+				!strings.Contains(body, "Acme status") {
 				t.Errorf("%s lacks the link, the advice or the page:\n%s", purpose, body)
 			}
 		}

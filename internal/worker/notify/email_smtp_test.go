@@ -154,7 +154,7 @@ func TestSMTPBroken(t *testing.T) {
 	n := mailNotification(audience.PurposeLink)
 	n.Subscriber.Target = "ann@example.org\r\nRCPT TO:<eve@example.net>"
 	o := sendWithin(t, m, smtpTestTimeout, n)
-	if o.Result != audience.SendUndeliverable || !strings.Contains(o.Reason, "not an e-mail address") {
+	if o.Result != audience.SendUndeliverable || !strings.Contains(o.Reason, "not an email address") {
 		t.Errorf("outcome of an invalid address: %+v", o)
 	}
 	m.base = ""

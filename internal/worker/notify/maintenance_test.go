@@ -25,7 +25,7 @@ var maintenanceMails = []struct {
 	event         audience.Event
 }{
 	{"Scheduled", "Scheduled · 21 Nov 2026, 08:48 CET\nWrites wait for up to a minute.\n", mailUpgrade()[0]},
-	{"New time", "New time · 21 Nov 2026, 09:18 CET\nThe planned time of this maintenance has changed.\n",
+	{"New time", "New time · 21 Nov 2026, 09:18 CET\nThis maintenance has been rescheduled.\n",
 		mailMaintenance(30, statuspage.EventMaintenanceUpdated, statuspage.MaintenanceScheduled, "", "")},
 	{"Update", "Update · 21 Nov 2026, 09:18 CET\nStill on.\n",
 		mailMaintenance(
@@ -37,7 +37,7 @@ var maintenanceMails = []struct {
 		mailMaintenance(
 			1180, statuspage.EventMaintenanceUpdated, statuspage.MaintenanceInProgress, "upd_5", "Half of it.",
 		)},
-	{"New end", "New end · 22 Nov 2026, 04:28 CET\nThe planned time of this maintenance has changed.\n",
+	{"New end", "New end · 22 Nov 2026, 04:28 CET\nThis maintenance has been rescheduled.\n",
 		mailMaintenance(1180, statuspage.EventMaintenanceUpdated, statuspage.MaintenanceInProgress, "", "")},
 	{"Verifying", "Verifying · 22 Nov 2026, 04:48 CET\nWe are checking the results.\n", mailUpgrade()[3]},
 	{"Completed", "Completed · 22 Nov 2026, 05:48 CET\nThe maintenance is complete.\n", mailUpgrade()[4]},
@@ -60,19 +60,19 @@ func TestMailOfMaintenance(t *testing.T) {
 			if p.subject != "[Acme] "+c.subject+": Database upgrade" {
 				t.Errorf("subject %q", p.subject)
 			}
-			link, words := mailBase+"/status/acme/maintenances/mnt_1", "See this maintenance on the page"
+			link, words := mailBase+"/status/acme/maintenances/mnt_1", "View maintenance"
 			if c.subject == "Cancelled" {
-				link, words = mailBase+"/status/acme", "See the page"
+				link, words = mailBase+"/status/acme", "View status page"
 			}
 			want := c.subject +
-				": Database upgrade\nPlanned maintenance.\n22 Nov 2026, 03:48–05:48 CET\nAffected: API, Website\n\n" +
+				": Database upgrade\nMaintenance.\n22 Nov 2026, 03:48–05:48 CET\nAffected: API, Website\n\n" +
 				c.text + "\n" + link + "\n" + mailFoot
 			if diff := cmp.Diff(want, p.text); diff != "" {
 				t.Errorf("text (-want +got):\n%s", diff)
 			}
 			for _, want := range []string{
 				`href="` + link + `" style="color:#1b4f9c;font-weight:600;">` + words + "<",
-				"22 Nov 2026, 03:48–05:48 CET", "Affected: API, Website", "> &middot; Planned maintenance<",
+				"22 Nov 2026, 03:48–05:48 CET", "Affected: API, Website", "> &middot; Maintenance<",
 			} {
 				if want = strings.TrimPrefix(want, ">"); !strings.Contains(p.html, want) {
 					t.Errorf("the HTML lacks %s:\n%s", want, p.html)
@@ -249,7 +249,7 @@ type plannedSite struct {
 	seen  <-chan receivedRequest
 }
 
-// runOnPlannedSites runs f once per engine, in parallel with other tests, with a subscriber by e-mail and a webhook.
+// runOnPlannedSites runs f once per engine, in parallel with other tests, with a subscriber by email and a webhook.
 func runOnPlannedSites(t *testing.T, f func(s *plannedSite)) {
 	t.Parallel()
 	storetest.EachParallel(t, func(t *testing.T, dsn string) {

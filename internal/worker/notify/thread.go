@@ -29,7 +29,7 @@ type thread struct {
 	Title     string // in plain text, isolated if it runs in the other direction than the language
 	State     string // label of the newest state
 	Tone      *kernel.Tone
-	Impact    string // label, or "Planned maintenance"; "": none
+	Impact    string // label, or "Maintenance"; "": none
 	When      string // the scheduled time of a maintenance
 	Affected  string // names of the components; "": none
 	URL       string // of the newest incident, or of the maintenance

@@ -24,7 +24,7 @@ const announce = (text) => {
 // kept it for long: until something is heard, it is as old as it says.
 const asOf = document.querySelector('#as-of time');
 let current = asOf ? Date.parse(asOf.dateTime) : Date.now();
-let source = null; // the stream, only while somebody looks
+let source = null; // the stream, only while someone looks
 let again = 0; // timer of the next try
 let failures = 0;
 let due = 0; // timer of the next fetch
@@ -65,7 +65,7 @@ const retire = () => {
 
 const heard = () => {
   failures = 0;
-  if (failed || wanted && wanted !== main.dataset.tag) fetchIn(Math.random() * 2 * second); // not everybody at once
+  if (failed || wanted && wanted !== main.dataset.tag) fetchIn(Math.random() * 2 * second); // not everyone at once
   else current = Date.now();
 };
 

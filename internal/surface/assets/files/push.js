@@ -1,4 +1,4 @@
-// "Tell me when this is over": subscribes this browser to the end of one incident.
+// "Notify me when this is resolved": subscribes this browser to the end of one incident.
 
 const able = isSecureContext && 'serviceWorker' in navigator && 'PushManager' in window && 'Notification' in window;
 

@@ -11,7 +11,6 @@ import (
 	"github.com/allswell/allswell/internal/domain/alert"
 	"github.com/allswell/allswell/internal/domain/kernel"
 	"github.com/allswell/allswell/internal/resource/rights"
-	"github.com/allswell/allswell/internal/shared/i18n"
 	"github.com/allswell/allswell/internal/store"
 	"github.com/allswell/allswell/internal/surface/dashboard/frame"
 )
@@ -55,42 +54,48 @@ func newAlertPlan(p store.AlertPlan) alertPlan {
 			p.Held = ""
 		}
 		if i > 0 && step.Kind == alert.NoticeRepeated && p.Steps[i-1].Kind == alert.NoticeRepeated {
-			plan.Steps[len(plan.Steps)-1].What += ", and then every " +
-				i18n.English().Duration(step.At.Sub(p.Steps[i-1].At).Truncate(time.Second))
+			plan.Steps[len(plan.Steps)-1].What += ", then " +
+				kernel.FormatEvery(step.At.Sub(p.Steps[i-1].At).Truncate(time.Second))
 			break
 		}
-		plan.Steps = append(plan.Steps, planLine{step.At, p.RuleName, stepText(step, p.Held)})
+		plan.Steps = append(plan.Steps, planLine{step.At, p.RuleName, stepText(step), capital(p.Held.Words())})
 	}
 	return plan
 }
 
 // noticeNames are the names of the kinds of notices on all screens.
 var noticeNames = map[alert.NoticeKind]string{
-	alert.NoticeOpened: "New", alert.NoticeRepeated: "Repeated", alert.NoticeEscalated: "Escalated",
-	alert.NoticeAcknowledged: "Acknowledged", alert.NoticeResolved: "Over",
+	alert.NoticeOpened: "Opened", alert.NoticeRepeated: "Repeated", alert.NoticeEscalated: "Escalated",
+	alert.NoticeAcknowledged: "Acknowledged", alert.NoticeResolved: "Resolved",
+}
+
+// noticeVerbs say that a channel was notified, before its name.
+var noticeVerbs = map[alert.NoticeKind]string{
+	alert.NoticeOpened: "Notified", alert.NoticeRepeated: "Repeated to", alert.NoticeEscalated: "Escalated to",
+	alert.NoticeAcknowledged: "Sent acknowledgement to", alert.NoticeResolved: "Sent recovery to",
 }
 
 // noticeEntry returns the entry of a notice for a channel, with its outcome.
 func noticeEntry(n store.AlertNotice) alertEntry {
 	e := alertEntry{
-		At: n.At, Who: n.ChannelName, What: "was notified: " + noticeNames[n.Kind], Rule: n.RuleName, Sent: n.SentAt,
+		At: n.At, Who: n.ChannelName, What: noticeVerbs[n.Kind], Rule: n.RuleName, Sent: n.SentAt,
 	}
 	if n.Deleted {
 		e.Who += " (deleted, " + typeName(n.ChannelType) + ")"
 	}
 	if n.FallbackFor != "" {
-		e.Who += " (in place of " + n.FallbackFor + ")"
+		e.Who += " (fallback for " + n.FallbackFor + ")"
 	}
 	switch {
 	case !n.SentAt.IsZero():
 		e.Tone = kernel.StatusOperational.Tone().Name
 	case n.Failed:
-		e.Tone, e.What, e.Result = kernel.StatusMajorOutage.Tone().Name, "could not be notified",
-			"not accepted: "+n.Reason
+		e.Tone, e.What, e.Result = kernel.StatusMajorOutage.Tone().Name, "Could not notify",
+			"failed: "+n.Reason
 	case n.Reason != "":
-		e.Tone, e.What, e.Result = kernel.StatusDegraded.Tone().Name, "is being notified", "tried again: "+n.Reason
+		e.Tone, e.What, e.Result = kernel.StatusDegraded.Tone().Name, "Notifying", "retrying: "+n.Reason
 	default:
-		e.What, e.Result = "is about to be notified", "waits to be sent"
+		e.What, e.Result = "Notifying", "pending"
 	}
 	return e
 }
@@ -105,14 +110,14 @@ func alertTimeline(d store.AlertDetail) (all []alertEntry) {
 	}
 	all = append(all, began)
 	for _, h := range d.Holds {
-		e := alertEntry{At: h.At, What: "waits: " + holdWords[h.Reason], Rule: h.RuleName, Until: h.Until}
+		e := alertEntry{At: h.At, What: capital(h.Reason.Words()), Rule: h.RuleName, Until: h.Until}
 		switch {
 		case h.Over && h.Until.Equal(d.AcknowledgedAt):
-			e.What, e.Result = "waited: "+holdWords[h.Reason], "somebody acknowledged it before"
+			e.What, e.Result = "Was "+h.Reason.Words(), "acknowledged"
 		case h.Over && d.Event.Lasts() && h.Until.Equal(d.ResolvedAt):
-			e.What, e.Result = "waited: "+holdWords[h.Reason], "it was over before"
+			e.What, e.Result = "Was "+h.Reason.Words(), "resolved"
 		case h.Over:
-			e.What = "waited: " + holdWords[h.Reason]
+			e.What = "Was " + h.Reason.Words()
 		}
 		all = append(all, e)
 	}
@@ -122,7 +127,7 @@ func alertTimeline(d store.AlertDetail) (all []alertEntry) {
 	if !d.AcknowledgedAt.IsZero() {
 		all = append(all, alertEntry{
 			At: d.AcknowledgedAt, Tone: kernel.StatusMaintenance.Tone().Name, Who: d.AcknowledgedBy,
-			What: "acknowledged it",
+			What: "Acknowledged by",
 		})
 	}
 	if d.Event.Lasts() && !d.ResolvedAt.IsZero() {
@@ -217,7 +222,7 @@ func (r *request) silenceAlert() error {
 	}
 	end, ok := silenceEnd(f.Value("for"), zone, r.Now())
 	if !ok || d.MonitorID == "" {
-		f.Refuse("for", "Choose for how long the monitor of the alert is silenced.")
+		f.Refuse("for", "Choose how long to silence the monitor.")
 		return r.answerAlert(http.StatusUnprocessableEntity, f)
 	}
 	_, err = r.Store.Silences().Create(r.Context(), r.Actor(), "", func(s *alert.Silence) error {

@@ -47,7 +47,7 @@ type forecastLine struct {
 // When returns the time between the event and the step, for people.
 func (l forecastLine) When() string {
 	if l.After <= 0 {
-		return "At once"
+		return "Immediately"
 	}
 	return "After " + i18n.English().Duration(l.After)
 }
@@ -150,29 +150,29 @@ func (r *request) drawForecast(s *forecastScreen) error {
 	if err != nil {
 		return err
 	}
-	pageOptions := []frame.Option{{Label: "That of the monitor"}}
+	pageOptions := []frame.Option{{Label: "From monitor"}}
 	for _, p := range pages {
 		pageOptions = append(pageOptions, frame.Option{Value: p.ID, Label: p.Name})
 	}
 	s.Fields = []frame.Field{
 		s.Draw(frame.Field{
-			Name: "event", Label: "If this happens", Type: "select", Options: eventOptions(), Wide: true,
+			Name: "event", Label: "Event", Type: "select", Options: eventOptions(), Wide: true,
 		}),
 		s.Draw(frame.Field{
 			Name: "monitor", Label: "Monitor", Optional: true, Suggestions: names,
-			Hint: "Its name or slug. Left empty: any.",
+			Hint: "Name or slug. Default: any.",
 		}),
 		s.Draw(frame.Field{
 			Name: "at", Label: "At", Type: "datetime-local", Optional: true,
-			Hint: "In the zone " + zoneOf(s.Form).String() + ". Left empty: now.",
+			Hint: "Time zone: " + zoneOf(s.Form).String() + ". Default: now.",
 		}),
 		s.Draw(frame.Field{Name: "page", Label: "Page", Type: "select", Options: pageOptions}),
 		s.Draw(frame.Field{
-			Name: "tags", Label: "Tags", Optional: true, Placeholder: "prod", Hint: "In place of those of the monitor.",
+			Name: "tags", Label: "Tags", Optional: true, Placeholder: "prod", Hint: "Replaces the tags of the monitor.",
 		}),
 		s.Draw(frame.Field{
 			Name: "severity", Label: "Severity", Type: "select",
-			Options: append([]frame.Option{{Label: "That of the event"}}, frame.ImpactOptions()...),
+			Options: append([]frame.Option{{Label: "From event"}}, frame.ImpactOptions()...),
 		}),
 	}
 	return nil
@@ -242,13 +242,13 @@ func (l *forecastLine) describe() {
 	l.Who, l.Why = strings.Join(names, ", "), noticeNames[l.step.Kind]
 	switch {
 	case l.step.Held != "":
-		l.Why = "held back: " + holdWords[l.step.Held]
+		l.Why = capital(l.step.Held.Words())
 	case len(l.step.Channels) == 0:
 		l.Why = alert.WhyNobody(len(l.step.Disabled), len(l.step.Informed))
 	case l.step.Kind == alert.NoticeEscalated:
-		l.Why += ": nobody has acknowledged"
+		l.Why += ": not acknowledged"
 	case l.step.Kind == alert.NoticeRepeated:
-		l.Why += fmt.Sprintf(" every %s until somebody acknowledges, at most %d times",
-			i18n.English().Duration(l.Rule.Repeat), alert.MaxRepeats)
+		l.Why += fmt.Sprintf(" %s until acknowledged, up to %d times", kernel.FormatEvery(l.Rule.Repeat),
+			alert.MaxRepeats)
 	}
 }

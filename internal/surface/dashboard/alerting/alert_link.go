@@ -41,7 +41,7 @@ func (r *request) showAlertLinkForm(status int, f *frame.Form, key string) error
 	s.More = s.Total - len(s.Alerts)
 	if r.SignedIn.ID == "" {
 		s.Name = s.Draw(frame.Field{
-			Name: "name", Label: "Your name", Hint: "Others see who acknowledged it.", Optional: true,
+			Name: "name", Label: "Your name", Hint: "Shown to your team.", Optional: true,
 			Autocomplete: "name",
 		})
 	}

@@ -89,13 +89,13 @@ func TestAlertLink(t *testing.T) {
 		link := alert.LinkPath + "?key=" + key
 		stranger := s.Visitor()
 		for range 2 { // programs that check links open them, too
-			stranger.Wants(stranger.Get(link), http.StatusOK, "Do you acknowledge it?",
+			stranger.Wants(stranger.Get(link), http.StatusOK, "Acknowledge this alert?",
 				"&lt;script&gt;alert(1)&lt;/script&gt;", ">Acknowledge</button>", "Your name")
 		}
 		stranger.Wants(stranger.Post(alert.LinkPath, "key", key, "name", strings.Repeat("x", 300)),
 			http.StatusUnprocessableEntity, "may not be longer")
 		stranger.Wants(stranger.Post(alert.LinkPath, "key", key, "name", " An\u202en\n"), http.StatusSeeOther)
-		shown := stranger.Wants(stranger.Get(link), http.StatusOK, "Nothing is left to acknowledge",
+		shown := stranger.Wants(stranger.Get(link), http.StatusOK, ">Acknowledged</h1>",
 			"acknowledged by <bdi>Ann (by link)</bdi>")
 		if strings.Contains(shown.Text, ">Acknowledge</button>") {
 			t.Error("it can be acknowledged again")
@@ -105,11 +105,11 @@ func TestAlertLink(t *testing.T) {
 		if err != nil || len(all) != 1 || all[0].AcknowledgedBy != "Ann (by link)" {
 			t.Errorf("the acknowledged alerts: %+v, %v", all, err)
 		}
-		owner.Wants(owner.Get("/admin/alerts/"+all[0].ID), http.StatusOK, "<bdi>Ann (by link)</bdi> acknowledged it")
+		owner.Wants(owner.Get("/admin/alerts/"+all[0].ID), http.StatusOK, "Acknowledged by <bdi>Ann (by link)</bdi>")
 		wantsAcknowledgement(owner, kernel.Actor{Kind: kernel.ActorLink, Name: "Ann", Address: "127.0.0.1"})
 		owner.Wants(owner.Get("/admin/audit"), http.StatusOK,
 			`<bdi>Ann (by link)</bdi> <span class="quiet">acknowledged the alert</span>`)
-		stranger.Wants(stranger.Get(link+"x"), http.StatusNotFound, "This link is not valid any more")
+		stranger.Wants(stranger.Get(link+"x"), http.StatusNotFound, "This link is no longer valid")
 	})
 }
 

@@ -231,13 +231,13 @@ func (f *alertRuleForm) drawBasics(targets []frame.Option) {
 		"on_call_ids")
 	f.Events = f.DrawBoxes(frame.Field{Name: "events", Label: "When", Options: describedEvents()})
 	f.Delay = f.Draw(frame.Field{
-		Name: "delay", Label: "Only if it lasts longer than", Optional: true, Placeholder: "5m",
-		Suggestions: []string{"1m", "5m", "15m"}, Hint: "Alerts that end before are not sent.",
+		Name: "delay", Label: "Delay", Optional: true, Placeholder: "5m",
+		Suggestions: []string{"1m", "5m", "15m"}, Hint: "Skip alerts that recover sooner.",
 	})
 	f.Repeat = f.Draw(frame.Field{
-		Name: "repeat", Label: "Notify everybody again every", Optional: true, Placeholder: "30m",
+		Name: "repeat", Label: "Repeat every", Optional: true, Placeholder: "30m",
 		Suggestions: []string{"15m", "30m", "2h"},
-		Hint:        "Until somebody acknowledges, at most " + strconv.Itoa(alert.MaxRepeats) + " times.",
+		Hint:        "Until acknowledged, up to " + strconv.Itoa(alert.MaxRepeats) + " times.",
 	})
 }
 
@@ -250,9 +250,9 @@ func (f *alertRuleForm) drawSteps(targets []frame.Option) {
 		}
 	}
 	for i := range min(last+1, alert.MaxSteps) {
-		label := "If nobody acknowledges within"
+		label := "Escalate after"
 		if i > 0 {
-			label = "And after another"
+			label = "Then after"
 		}
 		step := stepFields{
 			Number: i + 1,
@@ -276,11 +276,11 @@ func (f *alertRuleForm) drawQuietHours(targets []frame.Option) {
 	f.Complain(&f.Zone, f.ErrorsOf("quiet_hours", ""))
 	f.Days = f.DrawBoxes(frame.Field{
 		Name: "quiet_hours.days", Label: "Only on these days", Short: true, Options: weekdayOptions(),
-		Hint: "On which they begin. None chosen: every day.",
+		Hint: "Days they start on. Default: every day.",
 	})
 	f.Instead = f.DrawBoxes(frame.Field{
 		Name: "quiet_hours.targets", Label: "Notify these instead", Options: targets,
-		Hint: "None chosen: messages wait until the end.",
+		Hint: "Default: hold until quiet hours end.",
 	})
 	f.QuietOpen = f.From.Value+f.Until.Value != "" || len(f.Zone.Errors)+len(f.From.Errors)+len(f.Until.Errors) > 0
 }
@@ -350,7 +350,7 @@ func (r *request) monitorOptions(chosen []string) (all []frame.Option, err error
 // describedEvents are the events of rules with their descriptions.
 func describedEvents() (all []frame.Option) {
 	for _, e := range alert.Events {
-		all = append(all, frame.Option{Value: string(e), Label: strings.TrimSuffix(e.Help(), ".")})
+		all = append(all, frame.Option{Value: string(e), Label: e.Help()})
 	}
 	return all
 }

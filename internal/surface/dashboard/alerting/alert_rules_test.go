@@ -73,7 +73,7 @@ func ruleFields(phone, boss, monitorID string) []string {
 // ruleSentence is how screens describe the rule of ruleFields.
 const ruleSentence = "When Web shop tagged prod is down for more than 5 minutes, with the severity major, notify " +
 	"Phone; after 10 minutes without acknowledgement, notify Boss; " +
-	"repeat every 30 minutes until somebody acknowledges; from 22:00 to 07:00 on Sat (Europe/Berlin), notify " +
+	"repeat every 30 minutes until acknowledged; from 22:00 to 07:00 on Sat (Europe/Berlin), notify " +
 	"Boss instead."
 
 // TestAlertRulesInTheForm creates, edits, disables and deletes a rule.
@@ -81,20 +81,20 @@ func TestAlertRulesInTheForm(t *testing.T) {
 	t.Parallel()
 	dashboardtest.OnEachEngine(t, func(s *dashboardtest.Site) {
 		v := s.Owner()
-		v.Wants(v.Get("/admin/alert-rules"), http.StatusOK, "Create the first channel")
-		v.Wants(v.Get("/admin/alert-rules/new"), http.StatusOK, "There is no channel yet")
+		v.Wants(v.Get("/admin/alert-rules"), http.StatusOK, "Create channel")
+		v.Wants(v.Get("/admin/alert-rules/new"), http.StatusOK, "No channels yet")
 		phone, boss := strings.TrimPrefix(channel(v, "Phone"), "/admin/channels/"),
 			strings.TrimPrefix(channel(v, "Boss"), "/admin/channels/")
-		v.Wants(v.Get("/admin/alert-rules"), http.StatusOK, "Create the first rule")
+		v.Wants(v.Get("/admin/alert-rules"), http.StatusOK, "Create rule")
 		v.Wants(v.Get("/admin/alert-rules/new?channel="+phone), http.StatusOK, `value="`+phone+`" checked`,
-			`value="monitor.down" checked`, "A monitor is down")
+			`value="monitor.down" checked`, "Monitor goes down (and recovers)")
 		m := v.Monitors("Web shop")[0]
 
 		const create = "/admin/alert-rules/new"
 		fields := ruleFields(phone, boss, m.ID)
 		v.Wants(v.Post(create, append(fields, "preview", "summary")...), http.StatusOK, ruleSentence)
 		v.Wants(v.Post(create, append(fields, "preview", "step")...), http.StatusOK, `name="step.1.after"`,
-			"And after another")
+			"Then after")
 		v.Lacks(v.Get("/admin/alert-rules"), "Shop")
 		v.Wants(v.Post(create, fields...), http.StatusSeeOther, "/admin/alert-rules")
 		v.Wants(v.Get("/admin/alert-rules"), http.StatusOK, ruleSentence)
@@ -239,9 +239,9 @@ func TestForecastScreen(t *testing.T) {
 		v := s.Owner()
 		m := v.Monitors("Web shop")[0]
 		v.Wants(v.Get("/admin/monitors/"+m.ID), http.StatusOK, "/admin/alert-rules/test?monitor="+m.ID)
-		v.Lacks(v.Get("/admin/alert-rules/test"), "Nobody is notified")
-		v.Wants(v.Get("/admin/alert-rules/test?monitor="+m.ID), http.StatusOK, "Nobody is notified",
-			"There is no rule yet")
+		v.Lacks(v.Get("/admin/alert-rules/test"), "No one is notified")
+		v.Wants(v.Get("/admin/alert-rules/test?monitor="+m.ID), http.StatusOK, "No one is notified",
+			"No rules yet")
 		phone, boss, spare := strings.TrimPrefix(channel(v, "Phone"), "/admin/channels/"),
 			strings.TrimPrefix(channel(v, "Boss"), "/admin/channels/"), channel(v, "Spare")
 		v.Wants(v.Post(channel(v, "Broken")+"/enable", "enabled", "false"), http.StatusSeeOther)
@@ -253,17 +253,17 @@ func TestForecastScreen(t *testing.T) {
 			http.StatusSeeOther)
 		a := v.Wants(v.Get("/admin/alert-rules/test?event=monitor.down&monitor="+m.ID+"&at=2030-01-05T12:00"),
 			http.StatusOK,
-			"After 1 minute", "After 6 minutes", "Repeated every 1 hour until somebody acknowledges, at most 100 times",
-			"Escalated: nobody has acknowledged", "The rule covers the tag db; the monitor has no tag.",
-			"When a monitor tagged db is down, notify Boss.", "Spare", "Broken", "No rule sends it here")
-		v.Lacks(a, "held back", spare)
+			"After 1 minute", "After 6 minutes", "Repeated every hour until acknowledged, up to 100 times",
+			"Escalated: not acknowledged", "The rule covers the tag db; the monitor has no tag.",
+			"When a monitor tagged db is down, notify Boss.", "Spare", "Broken", "No rule sends alerts here")
+		v.Lacks(a, "In quiet hours", spare)
 		v.Wants(v.Get("/admin/alert-rules/test?event=monitor.down&monitor="+m.ID+"&at=2030-01-05T23:00"), http.StatusOK,
-			"held back: its quiet hours", "Nobody", "After 8 hours")
-		v.Lacks(v.Wants(v.Get("/admin/alert-rules/test?event=monitor.down&tags=db,x"), http.StatusOK, "At once"),
+			"In quiet hours", "No one", "After 8 hours")
+		v.Lacks(v.Wants(v.Get("/admin/alert-rules/test?event=monitor.down&tags=db,x"), http.StatusOK, "Immediately"),
 			"The rule covers the tag db")
 		v.Wants(v.Post("/admin/channels/"+boss+"/enable", "enabled", "false"), http.StatusSeeOther)
 		v.Wants(v.Get("/admin/alert-rules/test?event=monitor.down&tags=db"), http.StatusOK,
-			"Nobody, <span class=\"quiet\"><bdi>Boss (disabled, would not be notified)</bdi>",
+			"No one, <span class=\"quiet\"><bdi>Boss (disabled, would not be notified)</bdi>",
 			"the channels are disabled")
 		v.Wants(v.Post("/admin/channels/"+boss+"/enable", "enabled", "true"), http.StatusSeeOther)
 		v.Wants(v.Post("/admin/channels/"+phone, "name", "Phone", "topic", "acme", "fallback_id",
@@ -275,11 +275,11 @@ func TestForecastScreen(t *testing.T) {
 			http.StatusSeeOther)
 		v.Wants(v.Get("/admin/alert-rules/test?event=monitor.down&at=2030-01-05T12:00"), http.StatusOK,
 			"all of its channels were notified by another rule")
-		v.Wants(v.Get("/admin/alert-rules/test?event=monitor.down&monitor=Web+shop&zone=Asia%2FTokyo&at=2030-01-05T23:00"), http.StatusOK, `value="`+m.Slug+`"`, `value="Asia/Tokyo"`, "In the zone Asia/Tokyo.", "2030-01-05T14:01:00")
+		v.Wants(v.Get("/admin/alert-rules/test?event=monitor.down&monitor=Web+shop&zone=Asia%2FTokyo&at=2030-01-05T23:00"), http.StatusOK, `value="`+m.Slug+`"`, `value="Asia/Tokyo"`, "Time zone: Asia/Tokyo.", "2030-01-05T14:01:00")
 		v.Monitors("Web shop")
 		v.Wants(v.Get("/admin/alert-rules/test?event=monitor.down&monitor=Web+shop"), http.StatusUnprocessableEntity,
 			"Several monitors have this name.")
-		v.Wants(v.Get("/admin/alert-rules/test?event=channel.failed"), http.StatusOK, "No rule is about it",
+		v.Wants(v.Get("/admin/alert-rules/test?event=channel.failed"), http.StatusOK, "No rule matches",
 			"The rule covers “Monitor down”; the event is “Channel failed”.")
 		for _, bad := range []string{
 			"event=x", "event=monitor.down&severity=x", "event=monitor.down&at=soon", "monitor=nowhere",

@@ -35,9 +35,9 @@ func TestStatesOfChannels(t *testing.T) {
 		state, tone string
 	}{
 		{off, "Disabled", neutral},
-		{mail, "Waits for confirmation of ann@example.com", major},
+		{mail, "Waiting for confirmation of ann@example.com", major},
 		{alert.Channel{Type: alert.EmailType, Enabled: true, Config: mail.Config},
-			"Waits for confirmation of ann@example.com", degraded},
+			"Waiting for confirmation of ann@example.com", degraded},
 		{confirmed, "Secrets cannot be decrypted", major},
 		{health(func(h *alert.Health) { h.SecretsUnreadable = false }), "No program", major},
 		{health(func(h *alert.Health) { h.SecretsUnreadable, h.CommandMissing = false, false }), "Failing", major},
@@ -46,7 +46,7 @@ func TestStatesOfChannels(t *testing.T) {
 		}), "Test failed", degraded},
 		{health(func(h *alert.Health) {
 			*h = alert.Health{AttemptedAt: at, AcceptedAt: at}
-		}), "Works", kernel.StatusOperational.Tone().Name},
+		}), "Working", kernel.StatusOperational.Tone().Name},
 		{health(func(h *alert.Health) { *h = alert.Health{} }), "Not used yet", neutral},
 	} {
 		if shown := (shownChannel{c.channel}); shown.State() != c.state || shown.Tone() != c.tone {
@@ -85,7 +85,7 @@ func TestStatesOfSilences(t *testing.T) {
 	at := time.Date(2031, 3, 1, 8, 0, 0, 0, time.UTC)
 	s := alert.Silence{StartsAt: at, EndsAt: at.Add(time.Hour)}
 	for after, want := range map[time.Duration]string{
-		-1: "Planned", 0: "Now", time.Hour - 1: "Now", time.Hour: "Ended",
+		-1: "Scheduled", 0: "Active", time.Hour - 1: "Active", time.Hour: "Ended",
 	} {
 		if got := silenceState(s, at.Add(after)); got != want {
 			t.Errorf("the state of a silence after %s: %s, want %s", after, got, want)
@@ -100,18 +100,18 @@ func TestEntriesOfNotices(t *testing.T) {
 		change func(*store.AlertNotice)
 		want   string
 	}{
-		{func(n *store.AlertNotice) {}, "Phone  is about to be notified: waits to be sent"},
-		{func(n *store.AlertNotice) { n.Reason = "busy" }, "Phone degraded is being notified: tried again: busy"},
+		{func(n *store.AlertNotice) {}, "Phone  Notifying: pending"},
+		{func(n *store.AlertNotice) { n.Reason = "busy" }, "Phone degraded Notifying: retrying: busy"},
 		{func(n *store.AlertNotice) {
 			n.Reason, n.Failed = "gone", true
-		}, "Phone major could not be notified: not accepted: gone"},
-		{func(n *store.AlertNotice) { n.SentAt = at }, "Phone ok was notified: Repeated: "},
+		}, "Phone major Could not notify: failed: gone"},
+		{func(n *store.AlertNotice) { n.SentAt = at }, "Phone ok Repeated to: "},
 		{func(n *store.AlertNotice) {
 			n.SentAt, n.FallbackFor = at, "Mail"
-		}, "Phone (in place of Mail) ok was notified: Repeated: "},
+		}, "Phone (fallback for Mail) ok Repeated to: "},
 		{func(n *store.AlertNotice) {
 			n.SentAt, n.Deleted, n.ChannelType = at, true, "ntfy"
-		}, "Phone (deleted, ntfy) ok was notified: Repeated: "},
+		}, "Phone (deleted, ntfy) ok Repeated to: "},
 	} {
 		n := store.AlertNotice{}
 		n.ChannelName, n.Kind, n.At = "Phone", alert.NoticeRepeated, at

@@ -50,7 +50,9 @@ func alertTone(a alert.Alert) string {
 }
 
 // stateNames are the words for alert.States.
-var stateNames = map[alert.State]string{alert.Open: "Open", alert.Acknowledged: "Acknowledged", alert.Resolved: "Ended"}
+var stateNames = map[alert.State]string{
+	alert.Open: "Open", alert.Acknowledged: "Acknowledged", alert.Resolved: "Resolved",
+}
 
 func alertState(a alert.Alert) string { return stateNames[a.State()] }
 
@@ -164,19 +166,28 @@ type planLine struct {
 	At   time.Time
 	Rule string
 	What string
+	Held string // what has become of the alert until then, such as "Silenced"; "": it is not held
 }
 
 // newPlanLine returns the next step of a plan as a sentence.
 func newPlanLine(p store.AlertPlan) *planLine {
-	l := &planLine{At: p.DueAt, Rule: p.RuleName, What: "asks again whom to notify"}
+	l := &planLine{At: p.DueAt, Rule: p.RuleName, What: "checks again whom to notify", Held: capital(p.Held.Words())}
 	if len(p.Steps) > 0 {
-		l.What = stepText(p.Steps[0], p.Held)
+		l.What = stepText(p.Steps[0])
 	}
 	return l
 }
 
-// stepText describes what a rule does in a step. held is the reason why the step has been held back.
-func stepText(s store.ForecastStep, held alert.HoldReason) string {
+// capital returns a text with a capital letter at its beginning.
+func capital(text string) string {
+	if text == "" {
+		return ""
+	}
+	return strings.ToUpper(text[:1]) + text[1:]
+}
+
+// stepText says what a rule does in a step.
+func stepText(s store.ForecastStep) string {
 	var names []string
 	for _, c := range s.Channels {
 		name := c.Name
@@ -191,26 +202,18 @@ func stepText(s store.ForecastStep, held alert.HoldReason) string {
 	to := strings.Join(names, ", ")
 	switch {
 	case s.Held != "":
-		return "still waits: " + holdWords[s.Held]
+		return "is still " + s.Held.Words()
 	case len(s.Channels) == 0:
-		return "notifies nobody: " + cmp.Or(to, alert.WhyNobody(len(s.Disabled), len(s.Informed)))
+		return "notifies no one: " + cmp.Or(to, alert.WhyNobody(len(s.Disabled), len(s.Informed)))
 	case s.Kind == alert.NoticeRepeated:
 		return "notifies again: " + to
 	case s.Kind == alert.NoticeEscalated:
 		return "escalates to " + to
-	case held != "":
-		return "notifies " + to + ", held until then: " + holdWords[held]
 	}
 	return "notifies " + to
 }
 
-// holdWords are the reasons why a rule waits, for people.
-var holdWords = map[alert.HoldReason]string{
-	alert.HeldByDelay: "it only sends what lasts longer", alert.HeldByFlapping: "the monitor went down too often",
-	alert.HeldBySilence: "a silence matches", alert.HeldByQuietHours: "its quiet hours",
-}
-
-// Lasted returns the duration of an ended alert, for people; "": the alert is about an instant.
+// Lasted returns how long an alert lasted that has ended; "": it is about an instant.
 func (a alertRow) Lasted() string {
 	if !a.Event.Lasts() {
 		return ""

@@ -61,7 +61,7 @@ func (f *channelForm) draw(others []alert.Channel) {
 	}
 	weekly, limit := described("test_weekly"), described("max_per_minute")
 	weekly.Type, weekly.Options = "select",
-		[]frame.Option{{Value: "false", Label: "No"}, {Value: "true", Label: "Send a test message every week"}}
+		[]frame.Option{{Value: "false", Label: "No"}, {Value: "true", Label: "Weekly"}}
 	limit.InputMode = "numeric"
 
 	first := append([]frame.Field{name}, frame.TypeFields(f.Type.Fields, false, f.channel.SecretFields)...)
@@ -72,12 +72,14 @@ func (f *channelForm) draw(others []alert.Channel) {
 	}
 	groups := []frame.FieldGroup{{Fields: first}}
 	if more := frame.TypeFields(f.Type.Fields, true, f.channel.SecretFields); len(more) > 0 {
-		groups = append(groups, frame.FieldGroup{Key: "type", Title: "More of " + f.Type.Label, Fields: more})
+		groups = append(groups, frame.FieldGroup{
+			Key: "type", Title: "Advanced " + f.Type.Label + " options", Fields: more,
+		})
 	}
 	groups = append(groups,
-		frame.FieldGroup{Key: "words", Title: "Words of its messages", Fields: []frame.Field{title, text}},
+		frame.FieldGroup{Key: "words", Title: "Message template", Fields: []frame.Field{title, text}},
 		frame.FieldGroup{
-			Key: "when", Title: "Fallback, weekly test, limit and slug",
+			Key: "when", Title: "Fallback, weekly test, rate limit and slug",
 			Fields: []frame.Field{fallback, weekly, limit, described("slug")},
 		})
 	f.Groups = f.DrawGroups(groups, func(x frame.Field) bool {

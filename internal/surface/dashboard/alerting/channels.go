@@ -60,7 +60,7 @@ func (c shownChannel) State() string {
 	case !c.Enabled:
 		return "Disabled"
 	case c.UnconfirmedAddress() != "":
-		return "Waits for confirmation of " + c.UnconfirmedAddress()
+		return "Waiting for confirmation of " + c.UnconfirmedAddress()
 	case c.Health.SecretsUnreadable:
 		return "Secrets cannot be decrypted"
 	case c.Health.CommandMissing:
@@ -70,7 +70,7 @@ func (c shownChannel) State() string {
 	case c.Health.TestFailed():
 		return "Test failed"
 	case !c.Health.AcceptedAt.IsZero():
-		return "Works"
+		return "Working"
 	}
 	return "Not used yet"
 }

@@ -51,7 +51,7 @@ func TestFormsOfAllChannels(t *testing.T) {
 		for _, kind := range alertchannel.Types {
 			path := "/admin/channels/new?type=" + kind.Name
 			v.Wants(chooser, http.StatusOK, `href="`+path+`"`)
-			form := v.Wants(v.Get(path), http.StatusOK, kind.Label, "Send a test message")
+			form := v.Wants(v.Get(path), http.StatusOK, kind.Label, "Send test message")
 			fields := []string{"type", kind.Name, "name", kind.Label}
 			for _, f := range kind.Fields {
 				if !strings.Contains(form.Text, `name="`+f.Name+`"`) {
@@ -69,12 +69,12 @@ func TestFormsOfAllChannels(t *testing.T) {
 				}
 			}
 			made := v.Wants(v.Post("/admin/channels/new", fields...), http.StatusSeeOther, "/admin/channels/chn_")
-			state := "It was not used yet"
+			state := "Not used yet"
 			if kind.Name == alert.EmailType {
-				state = "Waits for confirmation of <bdi>oncall@example.com</bdi>"
+				state = "No alerts are sent to <bdi>oncall@example.com</bdi>"
 			}
-			v.Wants(v.Get(made.Header.Get("Location")), http.StatusOK, kind.Label, state, "Nothing uses it yet",
-				"Send everything that is down")
+			v.Wants(v.Get(made.Header.Get("Location")), http.StatusOK, kind.Label, state, "Not used yet. Rules",
+				"Alert on every outage")
 		}
 		v.Wants(v.Get("/admin/channels/new?type=nonsense"), http.StatusNotFound)
 		v.Wants(v.Post("/admin/channels/new", "type", "nonsense"), http.StatusNotFound)
@@ -114,22 +114,22 @@ func TestChannelInTheForm(t *testing.T) {
 		v := s.Owner()
 		acceptsSigned(s)
 		const create, secret = "/admin/channels/new", hookSecret
-		v.Wants(v.Get("/admin/channels"), http.StatusOK, "Create the first channel")
+		v.Wants(v.Get("/admin/channels"), http.StatusOK, "Create channel")
 		fields := slices.Clone(hookFields)
-		v.Wants(v.Post(create, append(fields, "preview", "test")...), http.StatusOK, "Not accepted",
+		v.Wants(v.Post(create, append(fields, "preview", "test")...), http.StatusOK, "Test failed",
 			"The service says &lt;no&gt;.")
 		v.Wants(v.Post(create, append(fields, "preview", "test", "secret", secret)...), http.StatusOK,
-			"The service has accepted the test message", `value="`+secret+`"`)
+			"Check that it arrived", `value="`+secret+`"`)
 		v.Wants(v.Post(create, fields...), http.StatusUnprocessableEntity, "This field is required.")
 		v.Wants(v.Post(create, "type", "webhook", "name", "test", "url", "ftp://x", "max_per_minute", "x"),
-			http.StatusUnprocessableEntity, "This must not be test", "This must be an http or https URL", "This must")
+			http.StatusUnprocessableEntity, "This must not be test", "This must be an http(s) URL", "This must")
 		screen := v.Wants(v.Post(create, append(fields, "name", "Ops", "secret", secret)...), http.StatusSeeOther,
 			"/admin/channels/chn_").Header.Get("Location")
-		shown := v.Wants(v.Get(screen), http.StatusOK, "Ops", "A value is saved", "The weekly test was not sent yet",
+		shown := v.Wants(v.Get(screen), http.StatusOK, "Ops", "A value is saved", "No weekly test sent yet",
 			"Saved secret")
 		v.Lacks(shown, secret)
-		v.Wants(v.Post(screen+"/test"), http.StatusOK, "has accepted the test message", "It works")
-		v.Wants(v.Get("/admin/channels"), http.StatusOK, "Works", "Nothing uses it")
+		v.Wants(v.Post(screen+"/test"), http.StatusOK, "Check that it arrived", "Working")
+		v.Wants(v.Get("/admin/channels"), http.StatusOK, "Working", "Not used")
 	})
 }
 
@@ -156,7 +156,7 @@ func TestChannelIsEditedInTheForm(t *testing.T) {
 			"This must be given again")
 		// The test uses the saved secret.
 		v.Wants(v.Post(screen, append(fields, "preview", "test", "name", "Ops")...), http.StatusOK,
-			"has accepted the test message")
+			"Check that it arrived")
 		v.Wants(v.Post(screen, append(fields, "name", "Ops", "title_template", "{{.Nonsense}}", "tag", tag())...),
 			http.StatusUnprocessableEntity, "This is not valid: line 1", `data-key="words" open`, `aria-invalid="true"`)
 		v.Wants(v.Post(screen,
@@ -164,7 +164,7 @@ func TestChannelIsEditedInTheForm(t *testing.T) {
 				tag())...), http.StatusSeeOther)
 		v.Wants(v.Get(screen), http.StatusOK, `value="[{{.Severity}}] {{.Title}}"`)
 		v.Wants(v.Post(screen+"/enable", "enabled", "false"), http.StatusSeeOther, screen)
-		v.Wants(v.Get(screen), http.StatusOK, "It is disabled", "{{.Severity}}")
+		v.Wants(v.Get(screen), http.StatusOK, ">Disabled</h2>", "{{.Severity}}")
 		v.Wants(v.Get("/admin/channels"), http.StatusOK, "Disabled")
 		v.Wants(v.Post(screen+"/enable", "enabled", "true"), http.StatusSeeOther, screen)
 	})
@@ -177,7 +177,7 @@ func TestChannelInUseInTheForm(t *testing.T) {
 		screen := hook(v)
 		v.Wants(v.Post("/admin/alert-rules/new", "name", "Down", "events", "monitor.down", "targets",
 			strings.TrimPrefix(screen, "/admin/channels/")), http.StatusSeeOther, "/admin/alert-rules")
-		v.Lacks(v.Wants(v.Get(screen), http.StatusOK, "rule Down"), "Send everything that is down")
+		v.Lacks(v.Wants(v.Get(screen), http.StatusOK, "rule Down"), "Alert on every outage")
 		v.Wants(v.Post(screen+"/delete"), http.StatusUnprocessableEntity, "The rule &#34;Down&#34; uses it")
 
 		viewer := s.Member(v, kernel.RoleViewer)
@@ -198,22 +198,22 @@ func TestMessagesOfAChannel(t *testing.T) {
 		v.Wants(v.Post(second, "name", "Boss", "topic", "acme", "fallback_id", id, "tag", tagOf(s, v, "Boss")),
 			http.StatusSeeOther)
 		v.Wants(v.Get(screen), http.StatusOK, "fallback of Boss",
-			"It will no longer be the <bdi>fallback of Boss</bdi>: what these do not accept reaches nobody.")
-		v.Wants(v.Get(second), http.StatusOK, "Messages that it does not accept go to")
+			"It will no longer be the <bdi>fallback of Boss</bdi>: their failed messages reach no one.")
+		v.Wants(v.Get(second), http.StatusOK, "If this channel fails, messages go to")
 		err := s.Store.RecordRequestedTest(s.Context(), id,
 			audience.SendOutcome{Result: audience.SendFailed, Reason: "no route to <ntfy>"})
 		if err != nil {
 			s.Fatal(err)
 		}
-		v.Wants(v.Get(screen), http.StatusOK, "The last test failed", "no route to &lt;ntfy&gt;")
-		v.Wants(v.Get("/admin/channels"), http.StatusOK, "Test failed", "The last test failed <time",
+		v.Wants(v.Get(screen), http.StatusOK, "Last test failed", "no route to &lt;ntfy&gt;")
+		v.Wants(v.Get("/admin/channels"), http.StatusOK, "Test failed", "Last test failed <time",
 			"no route to &lt;ntfy&gt;")
 		err = s.Store.RecordWeeklyTest(s.Context(), id,
 			audience.SendOutcome{Result: audience.SendFailed, Reason: "connection refused by <ntfy>"})
 		if err != nil {
 			s.Fatal(err)
 		}
-		v.Wants(v.Get(screen), http.StatusOK, "It does not accept messages", "connection refused by &lt;ntfy&gt;")
+		v.Wants(v.Get(screen), http.StatusOK, ">Failing</h2>", "connection refused by &lt;ntfy&gt;")
 		v.Wants(v.Get("/admin/channels"), http.StatusOK, "Failing", "connection refused by &lt;ntfy&gt;")
 		v.Wants(v.Post(screen+"/delete"), http.StatusSeeOther, "/admin/channels")
 		v.Wants(v.Get(screen), http.StatusNotFound)
@@ -229,7 +229,7 @@ func TestChannelOfSubscribersSMS(t *testing.T) {
 		channel(v, "Unused")
 		v.Wants(v.Get(screen), http.StatusOK, "Used by: subscribers&#39; SMS",
 			"First set <code>ALLSWELL_SMS_CHANNEL</code>")
-		v.Wants(v.Get("/admin/channels"), http.StatusOK, "subscribers&#39; SMS", "Nothing uses it")
+		v.Wants(v.Get("/admin/channels"), http.StatusOK, "subscribers&#39; SMS", "Not used: no rule")
 		v.Wants(v.Post(screen+"/delete"), http.StatusUnprocessableEntity, "ALLSWELL_SMS_CHANNEL names it.")
 		v.Wants(v.Get(screen), http.StatusOK)
 	}, func(*dashboardtest.Site) store.Options {
@@ -250,19 +250,19 @@ func TestLastMessagesOfAChannel(t *testing.T) {
 		screen := "/admin/channels/" + channels[0].ID
 		v.Lacks(v.Get(screen), "Last messages")
 		sentWith(v, audience.SendOutcome{Result: audience.SendFailed, Reason: "It answered <500>."})
-		v.Wants(v.Get(screen), http.StatusOK, "Last messages", "is down", "not accepted yet, from",
+		v.Wants(v.Get(screen), http.StatusOK, "Last messages", "is down", "pending since",
 			"It answered &lt;500&gt;.", "The next attempt is", alertPath(v))
 		sentWith(v, audience.SendOutcome{Result: audience.SendRejected, Reason: "It answered 400."})
-		v.Wants(v.Get(screen), http.StatusOK, "given up", "2 attempts", "It answered 400.")
+		v.Wants(v.Get(screen), http.StatusOK, "failed <time", "2 attempts", "It answered 400.")
 
 		v.Wants(v.Post(screen+"/delete"), http.StatusUnprocessableEntity,
-			"First remove it from what uses it: <bdi>the rule Everything</bdi>.")
+			"First remove the channel from: <bdi>the rule Everything</bdi>.")
 		err = s.Store.AlertRules().Delete(s.Context(), v.Actor(), "", "Everything", kernel.Precondition{})
 		if err != nil {
 			s.Fatal(err)
 		}
 		v.Wants(v.Post(screen+"/delete"), http.StatusSeeOther, "/admin/channels")
-		v.Wants(v.Get(alertPath(v)), http.StatusOK, "(deleted, ", "could not be notified")
+		v.Wants(v.Get(alertPath(v)), http.StatusOK, "(deleted, ", "Could not notify")
 	})
 }
 
@@ -297,7 +297,7 @@ func TestTestsWithoutTheKey(t *testing.T) {
 			s.Fatal(err)
 		}
 		v.Wants(v.Post(channel+"/test"), http.StatusUnprocessableEntity, "cannot be decrypted")
-		v.Wants(v.Post(monitor+"/test"), http.StatusUnprocessableEntity, "Nothing was tested",
+		v.Wants(v.Post(monitor+"/test"), http.StatusUnprocessableEntity, "Not tested",
 			"cannot be opened: give “Password” again")
 		if sent > 0 {
 			s.Errorf("%d tests were sent", sent)
@@ -321,6 +321,6 @@ func TestTooManyTestsOfAMonitor(t *testing.T) {
 		for ; a.StatusCode == http.StatusOK && tests < 100; tests++ {
 			a = v.Post("/admin/monitors/" + m.ID + "/test")
 		}
-		v.Wants(a, http.StatusUnprocessableEntity, "Nothing was tested", "too many tests")
+		v.Wants(a, http.StatusUnprocessableEntity, "Not tested", "too many tests")
 	})
 }

@@ -18,7 +18,7 @@ func TestTheScreenThatConfirmsAnAddress(t *testing.T) {
 		create := v.Wants(v.Post("/admin/channels/new", "type", "email", "name", "Ops", "to", "ops@example.com"),
 			http.StatusSeeOther)
 		screen := create.Header.Get("Location")
-		v.Wants(v.Get("/admin/channels"), http.StatusOK, "Waits for confirmation of ops@example.com")
+		v.Wants(v.Get("/admin/channels"), http.StatusOK, "Waiting for confirmation of ops@example.com")
 		v.Wants(v.Post(screen+"/test"), http.StatusUnprocessableEntity, "waits for the confirmation of ops@example.com")
 		v.Wants(v.Post("/admin/channels/new", "type", "email", "name", "X", "to", "x@example.com", "preview", "test"),
 			http.StatusUnprocessableEntity, "has to confirm")
@@ -31,11 +31,11 @@ func TestTheScreenThatConfirmsAnAddress(t *testing.T) {
 		for range 2 {
 			stranger.Wants(stranger.Get(link), http.StatusOK, "ops@example.com", "Send me alerts")
 		}
-		v.Wants(v.Get(screen), http.StatusOK, "It waits for confirmation")
+		v.Wants(v.Get(screen), http.StatusOK, "Waiting for confirmation")
 		stranger.Wants(stranger.Post(alert.ConfirmPath, "code", due[0].Code), http.StatusOK,
 			"Your address is confirmed")
-		v.Lacks(v.Get(screen), "It waits for confirmation")
-		v.Wants(v.Post(screen+"/test"), http.StatusOK, "has accepted the test message")
+		v.Lacks(v.Get(screen), "Waiting for confirmation")
+		v.Wants(v.Post(screen+"/test"), http.StatusOK, "Check that it arrived")
 		if a := stranger.Post(alert.ConfirmPath, "code", due[0].Code); a.StatusCode == http.StatusOK {
 			t.Error("the code works twice")
 		}

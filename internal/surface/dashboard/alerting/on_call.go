@@ -212,7 +212,7 @@ func (r *request) answerOnCall(status int, f *frame.Form, o alert.OnCall) error 
 	}
 	s.Who = f.Draw(who)
 	s.From = f.Draw(frame.Field{
-		Name: "starts_at", Label: "From", Type: "datetime-local", Hint: "In the zone " + o.Zone + ".",
+		Name: "starts_at", Label: "From", Type: "datetime-local", Hint: "Time zone: " + o.Zone,
 	})
 	s.Until = f.Draw(frame.Field{Name: "ends_at", Label: "Until", Type: "datetime-local"})
 	return r.Show(status, "on_call", o.Name, s)

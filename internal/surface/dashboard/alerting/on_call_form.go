@@ -161,7 +161,7 @@ func (r *request) answerOnCallForm(status int, f *frame.Form, o alert.OnCall, co
 		}
 		row.Name = f.Draw(frame.Field{Name: prefix + "name", Label: "Name", Bare: true, Placeholder: "Ann"})
 		row.Turn = f.Draw(frame.Field{
-			Name: prefix + "turn", Label: "Turn", Type: "number", Bare: true, InputMode: "numeric",
+			Name: prefix + "turn", Label: "Order", Type: "number", Bare: true, InputMode: "numeric",
 		})
 		for _, c := range channels {
 			label := c.Name

@@ -104,7 +104,7 @@ func (c *opsOnCall) participant(row int, name, was string) []string {
 func TestInvalidOnCallSchedules(t *testing.T) {
 	dashboardtest.OnEachEngineInTime(t, func(s *dashboardtest.Site) {
 		owner := s.Owner()
-		owner.Wants(owner.Get("/admin/on-call"), http.StatusOK, "in weekly turns")
+		owner.Wants(owner.Get("/admin/on-call"), http.StatusOK, "weekly rotation")
 		owner.Wants(owner.Get("/admin/on-call/new"), http.StatusOK, "Participants are notified on channels.")
 		owner.Phone("Phone", true)
 		create := func(fields ...string) dashboardtest.Answer { return owner.Post("/admin/on-call/new", fields...) }
@@ -132,14 +132,14 @@ func TestOnCallSchedule(t *testing.T) {
 			t.Fatal(err)
 		}
 		owner.Wants(owner.Get(path), http.StatusOK, "<bdi>Ann</bdi> is on call", "then <bdi>Bob</bdi>",
-			"Bob has no channel that is enabled", "The rule <bdi>All</bdi> needs it.",
+			"Bob has no channel that is enabled", "Needed by rule <bdi>All</bdi>.",
 			"/admin/on-call.ics?key="+o.CalendarKey, `aria-current="date"`)
 		owner.Wants(owner.Get("/admin/on-call"), http.StatusOK, "<strong><bdi>Ann</bdi></strong> is on call",
 			"Bob has no channel that is enabled")
 		owner.Wants(owner.Post(path+"/delete"), http.StatusUnprocessableEntity, "The rule &#34;All&#34; uses it.")
 
 		viewer := s.Member(owner, kernel.RoleViewer)
-		viewer.Lacks(viewer.Wants(viewer.Get(path), http.StatusOK), "/edit", "Put somebody on call")
+		viewer.Lacks(viewer.Wants(viewer.Get(path), http.StatusOK), "/edit", "Add override")
 		viewer.Wants(viewer.Post(path+"/overrides"), http.StatusForbidden)
 	})
 }

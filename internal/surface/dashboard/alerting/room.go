@@ -56,8 +56,8 @@ var errBadConfirmation = errors.New("the confirmation is not valid")
 
 // failures are the errors that only this room returns.
 var failures = []frame.FailureRow{
-	frame.FixedFailure(errBadConfirmation, http.StatusNotFound, "This link is not valid any more",
-		"It works once, and for a limited time. Send a new one from the channel that is to have the address."),
-	frame.FixedFailure(errOldAlert, http.StatusNotFound, "This link is not valid any more",
-		"It is of an alert that ended long ago, or is not complete."),
+	frame.FixedFailure(errBadConfirmation, http.StatusNotFound, "This link is no longer valid",
+		"Links work once and for a limited time. Send a new one from the screen of the channel."),
+	frame.FixedFailure(errOldAlert, http.StatusNotFound, "This link is no longer valid",
+		"The alert ended long ago, or the link is incomplete."),
 }

@@ -56,9 +56,9 @@ func silenceState(s alert.Silence, now time.Time) string {
 	case !s.EndsAt.After(now):
 		return "Ended"
 	case s.StartsAt.After(now):
-		return "Planned"
+		return "Scheduled"
 	}
-	return "Now"
+	return "Active"
 }
 
 // silenceScreen is the data of the template silence: the form of a silence.
@@ -142,7 +142,7 @@ func (r *request) answerSilence(status int, f *frame.Form, silence alert.Silence
 		return err
 	}
 	s := silenceScreen{Form: f, ID: silence.ID, Path: frame.SilencesPath + "/new", Filter: filter, Conflict: conflict}
-	title, from := "New silence", "Empty: now. "
+	title, from := "New silence", "Default: now. "
 	if silence.ID != "" {
 		title, from = "Silence", ""
 		s.Path, s.Tag, s.Over = frame.SilencesPath+"/"+silence.ID,
@@ -150,7 +150,7 @@ func (r *request) answerSilence(status int, f *frame.Form, silence alert.Silence
 			!silence.EndsAt.After(r.Now())
 	}
 	starts := frame.FieldOf(resource.Silence.Info("starts_at"))
-	starts.Bare, starts.Hint = true, from+"In the zone "+zoneOf(f).String()+"."
+	starts.Bare, starts.Hint = true, from+"Time zone: "+zoneOf(f).String()
 	s.From, s.Until, s.Comment = f.Draw(starts), f.Draw(frame.FieldOf(resource.Silence.Info("ends_at"))),
 		f.Draw(frame.FieldOf(resource.Silence.Info("comment")))
 	s.Everything = f.Draw(frame.Field{Name: "everything"})
@@ -166,7 +166,7 @@ func (r *request) readSilence(f *frame.Form, saved alert.Silence) func(*alert.Si
 		var bad kernel.ValidationError
 		if s.MatchesAll() && f.Value("everything") != "yes" && (saved.ID == "" || !saved.MatchesAll()) {
 			bad.Add("everything",
-				"Nothing is chosen, so nobody is notified of any alert of this workspace until the end.")
+				"Nothing is chosen, so no one gets any alert of this workspace until the silence ends.")
 		}
 		if saved.ID != "" && f.Value("starts_at") == "" {
 			bad.Add("starts_at", kernel.Required)

@@ -42,7 +42,7 @@ func NewSignInLimits() *SignInLimits {
 
 // Attempter describes who tries a password or a code.
 type Attempter struct {
-	Account string // e-mail address, "" for a code
+	Account string // email address, "" for a code
 	Browser string // id of a browser that has signed in to the account before; see knownBrowsers
 	Proven  bool   // a session or a one-time code has shown whose account it is
 }

@@ -17,8 +17,8 @@ func TestErrorsOfFormsHaveWords(t *testing.T) {
 	}{
 		{"name", "Name of the page", kernel.Required, nil, "This field is required.",
 			"The “Name of the page” field is required."},
-		{"max_per_minute", "Messages in a minute, at most", "must be from 1 to %d", []any{60},
-			"This must be from 1 to 60.", "“Messages in a minute, at most” must be from 1 to 60."},
+		{"max_per_minute", "Maximum messages per minute", "must be from 1 to %d", []any{60},
+			"This must be from 1 to 60.", "“Maximum messages per minute” must be from 1 to 60."},
 		{"shown_until", "Shown until", "must be after the %s", []any{name("shown_from")},
 			"This must be after “Shown from”.", "“Shown until” must be after “Shown from”."},
 		{"down_days", "Fails at", "may not be more than the %s", []any{name("warn_days")},

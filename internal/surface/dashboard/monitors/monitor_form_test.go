@@ -44,7 +44,7 @@ func TestScheduleInTheForm(t *testing.T) {
 			"its zone Asia/Tokyo differs from time_zone")
 		v.Wants(v.Post(create, scheduleFields("calendar", "Mon 06:00\r\nTue 25:00", "")...),
 			http.StatusUnprocessableEntity,
-			"line 2: in the hour")
+			"line 2: hour must be")
 	})
 }
 
@@ -110,7 +110,7 @@ func TestSlugInTheForm(t *testing.T) {
 		edit := func(slug string) dashboardtest.Answer {
 			s.Helper()
 			form := v.Wants(v.Get(path+"/edit"), http.StatusOK, `value="nightly-job"`,
-				"with the ping key of the page, must use the new one")
+				"Jobs that ping by slug must use the new one")
 			_, tag, _ := strings.Cut(form.Text, `name="tag" value="&#34;`)
 			return v.Post(path+"/edit", append(fields, "slug", slug, "tag", `"`+tag[:16]+`"`)...)
 		}

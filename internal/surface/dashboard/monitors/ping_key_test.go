@@ -28,16 +28,16 @@ func TestPingKeyScreen(t *testing.T) {
 			}
 			return k
 		}
-		v.Wants(v.Get(path), 200, "No ping key", "Make a key that can only ping")
+		v.Wants(v.Get(path), 200, "No ping key", "Create ping-only key")
 		v.Wants(v.Post(path, "change", "ping_only", "key", "short"), 422, "must have 22 letters", `value="short"`)
 		v.Wants(v.Post(path, "change", "nonsense"), 404)
 		v.Wants(v.Post(path, "change", "rotate"), 404)
 		v.Wants(v.Post(path, "change", "ping_only", "key", given), 303, path+"?saved")
-		v.Wants(v.Get(path), 200, given, "It can ping, and not create monitors.", "/api/v1/heartbeat/"+given+"/SLUG")
+		v.Wants(v.Get(path), 200, given, "Ping-only.", "/api/v1/heartbeat/"+given+"/SLUG")
 		v.Wants(v.Post(path, "change", "read_write"), 303)
 		v.Wants(v.Get(path), 200, given, "?create=1&amp;interval=25h")
 		v.Wants(v.Post(path, "change", "rotate"), 303)
-		if a := v.Wants(v.Get(path), 200, now().Key, "The key before works until"); strings.Contains(a.Text, given) {
+		if a := v.Wants(v.Get(path), 200, now().Key, "The previous key keeps working until"); strings.Contains(a.Text, given) {
 			t.Error("the screen shows the old key")
 		}
 		v.Wants(v.Post(path, "change", "off"), 303)

@@ -18,7 +18,7 @@ import (
 type acceptScreen struct {
 	*frame.Form
 	store.FoundInvitation
-	SignedInAs string // e-mail address of another account that is signed in; "": none
+	SignedInAs string // email address of another account that is signed in; "": none
 	Fields     []frame.Field
 
 	Provider     string // name of the identity provider at which the invited person can sign in

@@ -53,15 +53,15 @@ func (s sessionRow) Browser() string {
 func (s sessionRow) How() string {
 	switch s.Method {
 	case account.SignInPassword:
-		return "with the password"
+		return "password"
 	case account.SignInPasskey:
-		return "with a passkey"
+		return "passkey"
 	case account.SignInOIDC:
-		return "with single sign-on"
+		return "single sign-on"
 	case account.SignInProxy:
-		return "by the reverse proxy"
+		return "reverse proxy"
 	default:
-		return "with a link"
+		return "link"
 	}
 }
 

@@ -55,7 +55,7 @@ const inviteTimeout = 10 * time.Second
 // timing of the response shows whether there is an account.
 type forgot struct {
 	accounts *limit.Limiter
-	queue    chan string // e-mail addresses
+	queue    chan string // email addresses
 }
 
 func newForgot() *forgot {

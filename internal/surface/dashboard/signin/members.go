@@ -49,7 +49,7 @@ func (r *request) roleOptions(selected kernel.Role) (options []frame.Option) {
 
 // roleHint describes the rights of each role.
 const roleHint = "Viewers see everything. Editors also change components, incidents and monitors. " +
-	"Admins also manage pages, members and tokens. Owners also name and remove owners. Viewers and editors can be " +
+	"Admins also manage pages, members and tokens. Owners also add and remove owners. Viewers and editors can be " +
 	"limited to pages."
 
 // showMembers lists the members of the workspace and the pending invitations.

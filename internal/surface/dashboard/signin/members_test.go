@@ -51,7 +51,7 @@ func TestInvitation(t *testing.T) {
 		}
 
 		grace := s.Visitor()
-		grace.Wants(grace.Get("/admin/accept?code="+first), http.StatusNotFound, "not valid any more")
+		grace.Wants(grace.Get("/admin/accept?code="+first), http.StatusNotFound, "no longer valid")
 		grace.Wants(grace.Get("/admin/accept?code="+code), http.StatusOK, "Ada Lovelace", "grace@example.com", "editor",
 			`name="name"`)
 		grace.Wants(grace.Post("/admin/accept", "code", code, "name", " ", "password", "grace"),
@@ -211,7 +211,7 @@ func TestAccount(t *testing.T) {
 				http.StatusSeeOther)
 		}
 		owner.Wants(owner.Get("/admin/account"), http.StatusOK, `value="Ada Lovelace"`, "This one", "Go-http-client",
-			"End other sessions")
+			"Sign out other sessions")
 		owner.Wants(owner.Post("/admin/account", "name", " "), http.StatusUnprocessableEntity,
 			"This field is required.")
 		owner.Wants(owner.Post("/admin/account", "name", "Ada King"), http.StatusSeeOther)

@@ -80,7 +80,7 @@ const (
 func TestPasskeyIsAdded(t *testing.T) {
 	dashboardtest.OnEachEngine(t, func(s *dashboardtest.Site) {
 		owner := s.Owner()
-		owner.Wants(owner.Get("/admin/account"), http.StatusOK, "only for a domain with HTTPS")
+		owner.Wants(owner.Get("/admin/account"), http.StatusOK, "Passkeys need HTTPS and a domain.")
 		owner.Wants(owner.Post(signInOptions), http.StatusNotFound)
 		usePasskeys(s)
 		owner.Wants(owner.Get("/admin/account"), http.StatusOK, "Add passkey")
@@ -140,7 +140,7 @@ func TestSignInWithPasskey(t *testing.T) {
 		if len(in.Cookies()) != 1 {
 			t.Error("the passkey starts no session")
 		}
-		v.Wants(v.Get("/admin/account"), http.StatusOK, "with a passkey", "last used")
+		v.Wants(v.Get("/admin/account"), http.StatusOK, "passkey, signed in", "last used")
 		// A challenge works once.
 		v.Wants(v.Post("/admin/sign-in/passkey", "credential", signed), http.StatusUnprocessableEntity,
 			"was not accepted")

@@ -81,7 +81,7 @@ var failures = []frame.FailureRow{
 			return frame.Failure{Status: http.StatusForbidden, Title: "You cannot sign in", Text: identity.Error()}
 		},
 	},
-	frame.FixedFailure(errBadCode, http.StatusNotFound, "This link is not valid any more",
+	frame.FixedFailure(errBadCode, http.StatusNotFound, "This link is no longer valid",
 		"It works once, and for a limited time. Ask the person who sent it for a new one. "+
 			"On the server, the command allswell setup-link prints a new link for the first account, and allswell "+
 			"user reset EMAIL one for a new password."),

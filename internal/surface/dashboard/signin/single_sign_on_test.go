@@ -56,7 +56,7 @@ func TestSingleSignOn(t *testing.T) {
 			"/admin/oidc/start?next=%2Fadmin%2Fmonitors", `name="password"`)
 		v.Wants(through(v, "/admin/oidc/start?next=/admin/monitors"), http.StatusSeeOther, "/admin/monitors")
 		v.Wants(v.Get("/admin"), http.StatusOK, "Ada Lovelace", "Owner")
-		v.Wants(v.Get("/admin/account"), http.StatusOK, "signed in with single sign-on")
+		v.Wants(v.Get("/admin/account"), http.StatusOK, "single sign-on, signed in")
 		owner.Wants(owner.Get("/admin/audit?kind=session"), http.StatusOK, "oidc")
 
 		// Signing out leads to where the provider signs out.
@@ -200,7 +200,7 @@ func TestWithoutPasswords(t *testing.T) {
 			s.Error("a password is asked for")
 		}
 		v.Wants(v.Post("/admin/sign-in", "email", "ada@example.com", "password", dashboardtest.GoodPassword),
-			http.StatusForbidden, "Nobody can sign in with a password")
+			http.StatusForbidden, "Signing in with a password is turned off.")
 
 		// Invitations are accepted by signing in.
 		issued, err := s.Store.Invite(s.Context(), owner.Actor(), account.NewInvitation{

@@ -16,7 +16,7 @@ var announcementScreens = checkedScreens(objectScreens[statuspage.Announcement]{
 	Resource: resource.Announcement, objects: (*store.Store).Announcements,
 	list:     func(p statuspage.Page) string { return frame.PagePath(p) + "/announcements" },
 	lines:    [][]string{{"title"}, {"message"}, {"level"}, {"shown_from", "shown_until"}},
-	deletion: "It disappears from the page at once.",
+	deletion: "The announcement disappears from the page immediately.",
 })
 
 // announcementsScreen is the data of the template announcements: the list, with the form of a new announcement.

@@ -18,8 +18,8 @@ func TestBackdatedIncidentScreen(t *testing.T) {
 			s.Fatal(err)
 		}
 		at := func(hours time.Duration) string { return now.Add(hours * time.Hour).UTC().Format(frame.ClockLayout) }
-		v.Wants(v.Get("/admin/incidents/new?page=acme"), http.StatusOK, "It began earlier",
-			"In the zone of the page, UTC.")
+		v.Wants(v.Get("/admin/incidents/new?page=acme"), http.StatusOK, "Backdate",
+			"Time zone: UTC (from the page)")
 		fields := []string{
 			"page", "acme", "title", "Slow", "message", "It was slow.", "state", "investigating", "resolved_at",
 			at(-2),
@@ -34,7 +34,7 @@ func TestBackdatedIncidentScreen(t *testing.T) {
 		path := v.Wants(v.Post("/admin/incidents/new", append(fields, "action", "publish")...),
 			http.StatusSeeOther).Header.Get("Location")
 		seen := v.Wants(v.Get(path), http.StatusOK, "resolved <time", ", recorded <time",
-			"opened the incident, nobody was notified").Hidden("seen")
+			"opened the incident, no one was notified").Hidden("seen")
 		v.Wants(v.Post(path, "seen", seen, "message", "Found.", "state", "identified", "at", at(1), "action", "update"),
 			http.StatusUnprocessableEntity, "in the future")
 		v.Wants(v.Post(path, "seen", seen, "message", "", "state", "identified", "at", at(-4), "action", "update"),

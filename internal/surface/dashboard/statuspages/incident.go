@@ -149,7 +149,7 @@ func (r *request) fillIncidentForms(s *incidentScreen, forms incidentForms) erro
 	}
 	s.Audience, s.Unaffected = audienceText(counts), len(components) == 0
 	if !i.Notified && !i.Draft {
-		s.Audience += " So far nobody was notified of this incident: they will not be notified of its end alone."
+		s.Audience += " So far no one was notified of this incident: they will not be notified of its end alone."
 	}
 	f := forms.update
 	if f == nil {

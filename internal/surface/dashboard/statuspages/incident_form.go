@@ -89,11 +89,14 @@ func notifiesNobodyOfPast(f *frame.Form, over bool) bool {
 	return f.NotifiesNobody() || over && f.Value("notify") != "true"
 }
 
+// zoneOfPage says in which time zone the times of a form are.
+func zoneOfPage(p statuspage.Page) string { return "Time zone: " + p.TimeZone + " (from the page)" }
+
 // drawPastFields returns the fields of the times of an incident that is recorded later, in the zone of a page.
 func drawPastFields(f *frame.Form, p statuspage.Page, fields ...frame.Field) []frame.Field {
 	for i, x := range fields {
 		x.Type, x.Optional = "datetime-local", true
-		x.Hint = strings.TrimSpace(x.Hint + " In the zone of the page, " + p.TimeZone + ".")
+		x.Hint = strings.TrimSpace(x.Hint + " " + zoneOfPage(p))
 		fields[i] = f.Draw(x)
 	}
 	return fields
@@ -160,20 +163,20 @@ func (r *request) answerNewIncident(
 	if err != nil {
 		return err
 	}
-	s.Template = frame.Field{Name: "template", Label: "Begin with a template"}
+	s.Template = frame.Field{Name: "template", Label: "Start from a template"}
 	for _, t := range templates {
 		s.Template.Options = append(s.Template.Options, frame.Option{Value: t.ID, Label: t.Name})
 	}
 	s.Template = f.Draw(s.Template)
 	s.Template.Type = "select"
-	s.Title = f.Draw(frame.Field{Name: "title", Label: "What is wrong?", Placeholder: "Payments are slow"})
+	s.Title = f.Draw(frame.Field{Name: "title", Label: "Title", Placeholder: "Payments are slow"})
 	s.Message = f.Draw(frame.Field{Name: "message", Label: "Message", Type: "textarea", Rows: 5, Optional: true,
 		Placeholder: "We are looking into it.", Hint: "Markdown: **bold**, lists, links."})
 	s.State = f.Draw(frame.Field{Name: "state", Label: "State", Type: "select", Options: stateOptions()})
 	s.Impact = f.Draw(frame.Field{Name: "impact", Label: "Impact", Type: "select", Optional: true,
-		Options: append([]frame.Option{{Label: "As severe as the worst component"}}, frame.ImpactOptions()...)})
+		Options: append([]frame.Option{{Label: "Automatic (from components)"}}, frame.ImpactOptions()...)})
 	s.Times = drawPastFields(f, page, frame.Field{Name: "began_at", Label: "Began"}, frame.Field{
-		Name: "resolved_at", Label: "Was over", Hint: "Left empty: it is not over.",
+		Name: "resolved_at", Label: "Resolved", Hint: "Leave empty for an ongoing incident.",
 	})
 	s.Title.Focus = preview == nil
 	return r.Show(status, "incident_new", "Report an incident", s)
@@ -277,9 +280,9 @@ func audienceOf(channel audience.Channel, n int) string {
 	name := string(channel)
 	switch {
 	case channel == audience.ChannelEmail && n == 1:
-		return "1 person by e-mail"
+		return "1 email subscriber"
 	case channel == audience.ChannelEmail:
-		return fmt.Sprint(n, " people by e-mail")
+		return fmt.Sprint(n, " email subscribers")
 	case channel == audience.ChannelSMS:
 		return fmt.Sprint(n, " by SMS")
 	case channel == audience.ChannelPush:
@@ -309,13 +312,13 @@ func newPastForm(title, hint string, fields []frame.Field, notify bool) pastForm
 
 // Past returns the part of the form for the times of an incident that is recorded later.
 func (s newIncidentScreen) Past() pastForm {
-	return newPastForm("It began earlier",
-		"The history and the uptime of the components are corrected. Nobody is notified of what is over already.",
+	return newPastForm("Backdate",
+		"The history and the uptime of the components are corrected. No one is notified of a resolved incident.",
 		s.Times, s.NotifyPast())
 }
 
 // Past returns the part of the form for the time of an event that is reported later.
 func (u updateForm) Past() pastForm {
-	return newPastForm("It happened earlier", "The timeline has the update at its time. Nobody is notified of it.",
+	return newPastForm("Backdate", "The timeline shows the update at this time. No one is notified.",
 		u.Times, u.NotifyPast())
 }

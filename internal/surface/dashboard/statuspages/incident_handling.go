@@ -69,7 +69,7 @@ func (r *request) newMergeForm(i store.ListedIncident, f *frame.Form) (mergeForm
 	}
 	if len(options) > 0 {
 		m.Into = f.Draw(frame.Field{
-			Name: "incident_id", Label: "Incident that goes on", Type: "select", Options: options,
+			Name: "incident_id", Label: "Merge into", Type: "select", Options: options,
 		})
 	}
 	return m, err

@@ -23,7 +23,7 @@ func TestMergeScreen(t *testing.T) {
 		first := open("Slow")
 		path := "/admin/incidents/" + first
 		second := open("Power failure")
-		v.Wants(v.Get(path), http.StatusOK, "Merge it into another incident", "Power failure</option>")
+		v.Wants(v.Get(path), http.StatusOK, "Merge…", "Power failure</option>")
 		v.Wants(v.Post(path+"/merge", "incident_id", first), http.StatusUnprocessableEntity,
 			"cannot be merged into itself")
 		v.Wants(v.Post(path+"/merge", "incident_id", second), http.StatusSeeOther, "/admin/incidents/"+second)

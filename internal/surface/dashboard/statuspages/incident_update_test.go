@@ -21,7 +21,7 @@ func TestEditAndDeleteUpdatesOfAnIncident(t *testing.T) {
 		path := "/admin/incidents/" + i.ID
 		edit := path + "/updates/" + i.Updates[0].ID
 		v.Wants(v.Get(path), http.StatusOK, edit)
-		form := formOf(v, v.Wants(v.Get(edit), http.StatusOK, "teh first</textarea>", "Nobody is notified"), edit)
+		form := formOf(v, v.Wants(v.Get(edit), http.StatusOK, "teh first</textarea>", "No one is notified"), edit)
 		v.Wants(v.Post(edit, "tag", form["tag"], "message", " "), http.StatusUnprocessableEntity,
 			"This field is required.")
 		v.Wants(v.Post(edit, "tag", form["tag"], "message", "the first"), http.StatusSeeOther, path)
@@ -51,10 +51,10 @@ func TestIncidentThatNotifiesNobody(t *testing.T) {
 		path := v.Wants(v.Post("/admin/incidents/new",
 			append(fields, "action", "publish", "id", preview.Hidden("id"))...), http.StatusSeeOther).
 			Header.Get("Location")
-		screen := v.Wants(v.Get(path), http.StatusOK, "· nobody was notified",
-			"opened the incident, nobody was notified", "not be notified of its end alone")
+		screen := v.Wants(v.Get(path), http.StatusOK, "· no one was notified",
+			"opened the incident, no one was notified", "not be notified of its end alone")
 		v.Wants(v.Post(path, "seen", screen.Hidden("seen"), "message", "Done.", "state", "resolved", "action",
 			"resolve", "notify", "false"), http.StatusSeeOther, path)
-		v.Wants(v.Get(path), http.StatusOK, "resolved the incident, nobody was notified")
+		v.Wants(v.Get(path), http.StatusOK, "resolved the incident, no one was notified")
 	})
 }

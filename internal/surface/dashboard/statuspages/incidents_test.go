@@ -30,7 +30,7 @@ func TestIncidentFromReportToResolution(t *testing.T) {
 		v, website, api := s.WithPage()
 		subscribe(v, "a@example.com")
 		subscribe(v, "b@example.com", api.ID)
-		v.Wants(v.Get("/admin/incidents"), http.StatusOK, "No incident was reported")
+		v.Wants(v.Get("/admin/incidents"), http.StatusOK, "<p class=\"quiet\">No incidents</p>")
 		page := v.Wants(v.Get("/admin/incidents/new"), http.StatusOK, "Website", "API", "Not affected")
 		fields := []string{
 			"page", "acme", "id", page.Hidden("id"), "title", "Payments are slow", "message", "We **know**.", "state",
@@ -41,7 +41,7 @@ func TestIncidentFromReportToResolution(t *testing.T) {
 
 		v.Wants(v.Post("/admin/incidents/new", with("action", "preview")...), http.StatusOK,
 			"As visitors will see it", "We <strong>know</strong>.", "Minor impact",
-			"1 person by e-mail will be notified.", `value="Payments are slow"`)
+			"1 email subscriber will be notified.", `value="Payments are slow"`)
 		if len(incidents(v)) != 0 {
 			s.Error("the preview opened an incident")
 		}
@@ -93,7 +93,7 @@ func postUpdate(
 		"degraded_performance", "status." + api, "major_outage",
 	}
 	v.Wants(v.Post(path, append(update, "action", "preview")...), http.StatusOK, "Found it.",
-		"2 people by e-mail will be notified.")
+		"2 email subscribers will be notified.")
 	v.Wants(v.Post(path, append(update, "action", "update")...), http.StatusSeeOther, path)
 	v.Wants(v.Post(path, append(update, "action", "update")...), http.StatusSeeOther, path) // a second click
 	screen = v.Wants(v.Get(path), http.StatusOK, "Found it.", "Identified", "Critical impact")
@@ -124,8 +124,8 @@ func TestUpdateAfterAPreviewShowsWhatOthersPosted(t *testing.T) {
 		typed := []string{"message", "my text", "state", "identified"}
 		preview := v.Wants(v.Post(path, append(typed, "seen", mine, "action", "preview")...), http.StatusOK, "my text")
 		v.Wants(v.Post(path, append(typed, "seen", preview.Hidden("seen"), "action", "update")...), http.StatusConflict,
-			"Somebody changed the incident")
-		v.Wants(edit(refused["seen"], "Slower"), http.StatusConflict, "Somebody changed the incident")
+			"Someone changed the incident")
+		v.Wants(edit(refused["seen"], "Slower"), http.StatusConflict, "Someone changed the incident")
 		if now := incidents(v)[0]; !now.Resolved || now.Title != "Slow" {
 			s.Errorf("overwritten: %+v", now)
 		}
@@ -147,7 +147,7 @@ func TestUpdateShowsWhatOthersPosted(t *testing.T) {
 			http.StatusSeeOther)
 		late := v.Wants(v.Post(path, "seen", mine, "message", "my text", "state", "identified", "action", "update"),
 			http.StatusConflict,
-			"Somebody changed the incident", "<p>from another</p>", "my text</textarea>")
+			"Someone changed the incident", "<p>from another</p>", "my text</textarea>")
 		v.Wants(v.Post(path+"/edit", "seen", mine, "title", "Slower", "impact", "minor"), http.StatusConflict,
 			`value="Slower"`)
 		if now := incidents(v)[0]; now.State != statuspage.IncidentMonitoring || now.Updates[0].Number != 2 {
@@ -188,7 +188,7 @@ func TestIncidentsOfSeveralPages(t *testing.T) {
 			s.Fatal(err)
 		}
 		v.Wants(v.Get("/admin/incidents/new"), http.StatusOK, "On which page?", "/admin/incidents/new?page=second")
-		v.Wants(v.Get("/admin/incidents/new?page=second"), http.StatusOK, "What is wrong?")
+		v.Wants(v.Get("/admin/incidents/new?page=second"), http.StatusOK, ">Title<")
 		v.Wants(v.Get("/admin/incidents/new?page=third"), http.StatusNotFound)
 		for n := range frame.PerPage + 1 {
 			_, err := s.Store.CreateIncident(s.Context(), v.Actor(), "acme",
@@ -200,6 +200,6 @@ func TestIncidentsOfSeveralPages(t *testing.T) {
 		}
 		v.Wants(v.Get("/admin/incidents"), http.StatusOK, "1–50 of 51", "p=2")
 		v.Wants(v.Get("/admin/incidents?p=2"), http.StatusOK, "51–51 of 51")
-		v.Wants(v.Get("/admin/incidents?page=second"), http.StatusOK, "No incident was reported on this page")
+		v.Wants(v.Get("/admin/incidents?page=second"), http.StatusOK, "No incidents on this page")
 	})
 }

@@ -60,7 +60,7 @@ func (r *request) newPlanForm(f *frame.Form, page statuspage.Page) (planForm, er
 		case "message":
 			x.Rows = 4
 		case "scheduled_for":
-			x.Hint = "In the zone of the page, " + page.TimeZone + "."
+			x.Hint = zoneOfPage(page)
 		case "remind_before":
 			x.Options = reminderOptions(parseSeconds(f.Value(i.Name)))
 		}
@@ -92,7 +92,7 @@ func reminderLabel(d time.Duration) string {
 
 // showNewMaintenance shows the form of a new maintenance.
 func (r *request) showNewMaintenance() error {
-	page, err := r.choosePage("Plan a maintenance", frame.Path+"/maintenances/new")
+	page, err := r.choosePage("Schedule maintenance", frame.Path+"/maintenances/new")
 	if err != nil || page.Slug == "" {
 		return err
 	}
@@ -113,7 +113,7 @@ func (r *request) answerNewMaintenance(
 		return err
 	}
 	p.Preview, p.Title.Focus = preview, preview == nil
-	return r.Show(status, "maintenance_new", "Plan a maintenance", p)
+	return r.Show(status, "maintenance_new", "Schedule maintenance", p)
 }
 
 // createMaintenance plans a maintenance, or shows a preview.

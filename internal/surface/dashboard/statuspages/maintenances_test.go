@@ -29,7 +29,7 @@ func TestMaintenanceFromPlanToEnd(t *testing.T) {
 		path, begin := planMaintenance(v, website.ID)
 		v.Wants(v.Get("/admin/maintenances"), http.StatusOK, "New disks", "Scheduled", "Acme")
 		screen := v.Wants(v.Get(path), http.StatusOK, "We <strong>replace</strong> disks.",
-			"Ada Lovelace</strong> planned the maintenance", begin.Format(frame.ClockLayout))
+			"Ada Lovelace</strong> scheduled the maintenance", begin.Format(frame.ClockLayout))
 		editMaintenance(v, path, screen, begin, website.ID, api.ID)
 		screen = beginMaintenance(v, path)
 		v.Wants(v.Get("/admin"), http.StatusOK, path)

@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/allswell/allswell/internal/domain/kernel"
+	"github.com/allswell/allswell/internal/domain/statuspage"
+	"github.com/allswell/allswell/internal/shared/i18n"
 	"github.com/allswell/allswell/internal/surface/dashboard/frame"
 )
 
@@ -29,7 +31,7 @@ func (r *request) objectLog(ids []string) (log frame.ObjectLog, err error) {
 		what := describe(e)
 		var after struct{ Notify *bool }
 		if json.Unmarshal(e.After, &after) == nil && after.Notify != nil {
-			what += ", nobody was notified"
+			what += ", no one was notified"
 		}
 		log.Lines = append(log.Lines, frame.LogLine{Who: who, What: what, At: e.At})
 	}
@@ -49,13 +51,13 @@ func describe(e kernel.AuditEntry) string {
 	case e.Object.Kind == kernel.ObjectIncidentUpdate || e.Object.Kind == kernel.ObjectMaintenanceUpdate:
 		return "posted an update"
 	case e.Action == kernel.AuditCreate && e.Object.Kind == kernel.ObjectMaintenance:
-		return "planned the maintenance"
+		return "scheduled the maintenance"
 	case e.Action == kernel.AuditCreate:
 		return "opened the incident"
 	}
 	var before, after map[string]any
 	if json.Unmarshal(e.Before, &before) != nil || json.Unmarshal(e.After, &after) != nil {
-		return "changed it"
+		return "changed the " + strings.ReplaceAll(string(e.Object.Kind), "_", " ")
 	}
 	switch {
 	case before["draft"] == true && after["draft"] == false:
@@ -73,7 +75,24 @@ func describe(e kernel.AuditEntry) string {
 	case before["resolved"] == true && after["resolved"] == false:
 		return "reopened the incident"
 	}
-	return "changed " + strings.ReplaceAll(strings.Join(slices.Sorted(maps.Keys(after)), ", "), "_", " ")
+	var parts []string
+	if state, ok := after["state"].(string); ok {
+		parts = append(parts, "set the state to "+stateLabel(e.Object.Kind, state))
+		delete(after, "state")
+	}
+	if len(after) > 0 {
+		names := strings.Join(slices.Sorted(maps.Keys(after)), ", ")
+		parts = append(parts, "changed "+strings.ReplaceAll(names, "_", " "))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// stateLabel returns the label of a state of an incident or a maintenance.
+func stateLabel(kind kernel.ObjectKind, state string) string {
+	if kind == kernel.ObjectMaintenance {
+		return i18n.English().MaintenanceState(statuspage.MaintenanceState(state))
+	}
+	return i18n.English().State(statuspage.IncidentState(state))
 }
 
 // describePostmortem describes an audit entry of a post-mortem.

@@ -59,12 +59,12 @@ func (r *request) showPageAccessForm(status int, s *pageAccessScreen) error {
 	s.Tag = s.Version("tag", kernel.EntityTag(resource.Page.Audited(s.Page)), s.Conflict)
 	s.Who = []frame.Field{
 		s.Draw(frame.Field{
-			Name: "members", Label: "Members of this workspace", Type: "select",
-			Hint: "They see the page below " + r.Base +
-				"/status/, where their browser is known, not at its own domain.",
+			Name: "members", Label: "Members", Type: "select",
+			Hint: "Members can open the page under " + r.Base +
+				"/status/ only, not at its own domain.",
 			Options: []frame.Option{
-				{Value: "false", Label: "cannot see it by signing in"},
-				{Value: "true", Label: "can see it while they are signed in to the dashboard"},
+				{Value: "false", Label: "No access"},
+				{Value: "true", Label: "Access when signed in to the dashboard"},
 			},
 		}),
 		s.Draw(frame.Field{

@@ -17,8 +17,8 @@ func TestPageAccess(t *testing.T) {
 		v := s.Owner()
 		now := createPrivatePage(v)
 		const path = "/admin/pages/inside/access"
-		first := v.Wants(v.Get(path), 200, "For everybody else it does not exist.", "There is no password.",
-			"There is no link.")
+		first := v.Wants(v.Get(path), 200, "Everyone else gets a 404.", "No password set.",
+			"No link yet.")
 		tag := dashboardtest.TagIn(t, first)
 		v.Wants(v.Post(path, "tag", tag, "change", "who", "members", "true", "networks", "10.0.0.0/8\r\nnonsense"), 422,
 			"is neither an address nor a network", `value="true" selected`)
@@ -80,7 +80,7 @@ func TestPasswordAndLinkOfPage(t *testing.T) {
 		if a := now(); a.PasswordHash == "" || strings.Contains(a.PasswordHash, dashboardtest.GoodPassword) {
 			t.Errorf("the hash of the password is %q", a.PasswordHash)
 		}
-		a := v.Wants(v.Get(path), 200, "enter the password or to sign in", "Replace the password")
+		a := v.Wants(v.Get(path), 200, "enter the password or to sign in", "Replace password")
 		if strings.Contains(a.Text, dashboardtest.GoodPassword) || strings.Contains(a.Text, "argon2") {
 			t.Error("the screen shows the password")
 		}

@@ -39,17 +39,17 @@ func (r *request) showShare() error {
 func shareSnippets(p statuspage.Page, address string) []shareSnippet {
 	at, name := html.EscapeString(address), html.EscapeString(p.Name)
 	return []shareSnippet{
-		{"Widget, by a script",
-			"The widget appears where the line stands. data-theme=\"light\" or \"dark\" overrides the colours of the " +
+		{"Script widget",
+			"The widget appears in place of this line. data-theme=\"light\" or \"dark\" overrides the colours of the " +
 				"site.",
 			fmt.Sprintf(`<script src="%s/widget.js" data-title="Status of %s" async></script>`, at, name)},
-		{"Widget, by a frame",
-			"For sites that allow no scripts of others. Their Content-Security-Policy needs frame-src " + address +
+		{"iframe widget",
+			"For sites that allow no third-party scripts. Their Content-Security-Policy needs frame-src " + address +
 				"/widget.",
 			fmt.Sprintf(`<iframe src="%s/widget" title="Status of %s" width="384" height="64" style="border:0" `+
 				`loading="lazy"></iframe>`, at, name)},
 		{"Badge in HTML", "", fmt.Sprintf(`<a href="%s"><img src="%[1]s/badge.svg" alt="Status of %s"></a>`, at, name)},
 		{"Badge in Markdown", "For a README.", fmt.Sprintf("[![Status](%s/badge.svg)](%[1]s)", address)},
-		{"Atom feed", "", address + "/history.atom"}, {"Calendar of maintenance", "", address + "/history.ics"},
+		{"Atom feed", "", address + "/history.atom"}, {"Maintenance calendar", "", address + "/history.ics"},
 	}
 }

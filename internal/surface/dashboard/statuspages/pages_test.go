@@ -347,7 +347,7 @@ func TestComponentIsEdited(t *testing.T) {
 		v.Wants(fill(v, v.Get(path), c.website+"/status", "status", "major_outage"), http.StatusSeeOther, path)
 		v.Wants(v.Post(c.website+"/status", "status", "bad"), http.StatusUnprocessableEntity,
 			"The status must be one of")
-		first := v.Wants(v.Get(c.website), http.StatusOK, "Visitors and subscribers do not learn")
+		first := v.Wants(v.Get(c.website), http.StatusOK, "Hidden from visitors and subscribers.")
 		v.Wants(fill(v, first, c.website, "name", "Site", "description", "a\r\nb", "group", c.groups[0].ID, "hidden",
 			"true", "slug", "site"), http.StatusSeeOther, path)
 		saved := c.components()[1]
@@ -356,7 +356,7 @@ func TestComponentIsEdited(t *testing.T) {
 			!saved.Hidden || saved.Slug != "site" || saved.Status() != kernel.StatusMajorOutage {
 			s.Errorf("the component is %+v", saved)
 		}
-		v.Wants(v.Get(c.website), http.StatusOK, "To show one is to show its past")
+		v.Wants(v.Get(c.website), http.StatusOK, "past outages are shown, too")
 		v.Wants(fill(v, first, c.website, "name", "Home"), http.StatusConflict, "“Site” meanwhile", `value="Home"`)
 		v.Wants(fill(v, v.Get(c.website), c.website, "name", ""), http.StatusUnprocessableEntity,
 			"This field is required.")

@@ -66,7 +66,7 @@ func (r *request) answerPostmortem(status int, f *frame.Form, conflict bool) err
 	}
 	s := postmortemScreen{
 		Form: f, Incident: i, Path: postmortemPath(i.ID), Conflict: conflict,
-		Audience: "The publication notifies nobody.",
+		Audience: "The publication notifies no one.",
 	}
 	if s.Saved, err = r.postmortem(i.ID); err != nil {
 		return err

@@ -93,9 +93,9 @@ func (o objectScreens[T]) form(f *frame.Form, p objectPlace, path string) object
 			if i.Kind == fields.KindTime && !zoned {
 				zoned = true
 				if o.OnPage {
-					x.Hint += " In the zone of the page, " + p.Page.TimeZone + "."
+					x.Hint += " " + zoneOfPage(p.Page)
 				} else {
-					x.Hint += " In UTC."
+					x.Hint += " Time zone: UTC"
 				}
 			}
 			line = append(line, f.Draw(x))

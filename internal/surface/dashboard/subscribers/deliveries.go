@@ -23,10 +23,10 @@ var deliveryFilters = []struct {
 	states       []audience.DeliveryState
 }{
 	{"", "All", nil},
-	{"waiting", "Waiting", []audience.DeliveryState{audience.DeliveryPending, audience.DeliverySending}},
-	{"failed", "Failed", []audience.DeliveryState{audience.DeliveryDead, audience.DeliveryExpired}},
+	{"waiting", "Pending", []audience.DeliveryState{audience.DeliveryPending, audience.DeliverySending}},
+	{"failed", "Dead or expired", []audience.DeliveryState{audience.DeliveryDead, audience.DeliveryExpired}},
 	{"sent", "Sent", []audience.DeliveryState{audience.DeliverySent}},
-	{"merged", "Merged", []audience.DeliveryState{audience.DeliverySuperseded}},
+	{"merged", "Superseded", []audience.DeliveryState{audience.DeliverySuperseded}},
 	{"cancelled", "Cancelled", []audience.DeliveryState{audience.DeliveryCancelled}},
 }
 
@@ -131,30 +131,30 @@ func (r *request) retryDelivery() error {
 
 // deliveryLooks are the labels and the tones of the states.
 var deliveryLooks = map[audience.DeliveryState]struct{ label, tone string }{
-	audience.DeliveryPending:    {"Waiting", "degraded"},
-	audience.DeliverySending:    {"Being sent", "maintenance"},
+	audience.DeliveryPending:    {"Pending", "degraded"},
+	audience.DeliverySending:    {"Sending", "maintenance"},
 	audience.DeliverySent:       {"Sent", "ok"},
-	audience.DeliverySuperseded: {"Merged", "none"},
+	audience.DeliverySuperseded: {"Superseded", "none"},
 	audience.DeliveryCancelled:  {"Cancelled", "none"},
 	audience.DeliveryExpired:    {"Expired", "major"},
-	audience.DeliveryDead:       {"Rejected", "major"},
+	audience.DeliveryDead:       {"Dead", "major"},
 }
 
 // eventWords are labels for the events that subscribers are notified about.
 var eventWords = map[statuspage.EventKind]string{
-	statuspage.EventIncidentCreated:        "A new incident",
-	statuspage.EventIncidentUpdated:        "An update of an incident",
-	statuspage.EventIncidentResolved:       "The end of an incident",
-	statuspage.EventIncidentPostmortem:     "A post-mortem",
-	statuspage.EventComponentStatusChanged: "The status of a component",
-	statuspage.EventMaintenanceScheduled:   "A planned maintenance",
-	statuspage.EventMaintenanceReminder:    "The reminder of a maintenance",
-	statuspage.EventMaintenanceBegun:       "The start of a maintenance",
-	statuspage.EventMaintenanceUpdated:     "An update of a maintenance",
-	statuspage.EventMaintenanceEnded:       "The end of a maintenance",
-	statuspage.EventMaintenanceCancelled:   "The cancellation of a maintenance",
-	statuspage.EventMonitorWarning:         "A warning of a monitor",
-	statuspage.EventMonitorWarningEnded:    "The end of a monitor's warning",
+	statuspage.EventIncidentCreated:        "Incident opened",
+	statuspage.EventIncidentUpdated:        "Incident updated",
+	statuspage.EventIncidentResolved:       "Incident resolved",
+	statuspage.EventIncidentPostmortem:     "Post-mortem published",
+	statuspage.EventComponentStatusChanged: "Component status changed",
+	statuspage.EventMaintenanceScheduled:   "Maintenance scheduled",
+	statuspage.EventMaintenanceReminder:    "Maintenance reminder",
+	statuspage.EventMaintenanceBegun:       "Maintenance started",
+	statuspage.EventMaintenanceUpdated:     "Maintenance updated",
+	statuspage.EventMaintenanceEnded:       "Maintenance completed",
+	statuspage.EventMaintenanceCancelled:   "Maintenance cancelled",
+	statuspage.EventMonitorWarning:         "Monitor warning",
+	statuspage.EventMonitorWarningEnded:    "Monitor warning ended",
 }
 
 func (r *request) newDeliveryRow(slug string, e audience.DeliveryLogEntry) deliveryRow {
@@ -162,11 +162,11 @@ func (r *request) newDeliveryRow(slug string, e audience.DeliveryLogEntry) deliv
 	row := deliveryRow{DeliveryLogEntry: e, Label: look.label, Tone: look.tone, Note: e.Reason}
 	switch e.Purpose {
 	case audience.PurposeConfirmation:
-		row.About = "The request to confirm the subscription"
+		row.About = "Confirmation"
 	case audience.PurposeTest:
-		row.About = "A test message"
+		row.About = "Test message"
 	case audience.PurposeLink:
-		row.About = "The link to the subscription"
+		row.About = "Subscription link"
 	default:
 		row.About = eventWords[e.Kind]
 	}

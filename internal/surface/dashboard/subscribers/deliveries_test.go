@@ -19,13 +19,13 @@ func TestDeliveries(t *testing.T) {
 		owner.Wants(owner.Get("/admin/deliveries?page=acme"), http.StatusOK, "No such deliveries", "&lt;script&gt;")
 		owner.Subscribe("acme", "grace@example.com")
 		waiting := owner.Wants(owner.Get("/admin/deliveries?page=acme"), http.StatusOK, "confirm the subscription",
-			"grace@example.com", ">Waiting<", "Send again")
+			"grace@example.com", ">Pending<", "Send again")
 		s.Reject("550 5.1.1 <grace@example.com>: no such mailbox")
 		owner.Wants(owner.Get("/admin"), http.StatusOK,
 			`/admin/deliveries?page=acme&amp;state=failed">1 notification was not delivered`)
 
 		const failed = "/admin/deliveries?page=acme&state=failed"
-		list := owner.Wants(owner.Get(failed), http.StatusOK, ">Rejected<", "no such mailbox", "1 attempt")
+		list := owner.Wants(owner.Get(failed), http.StatusOK, ">Dead<", "no such mailbox", "1 attempt")
 		if list.Header.Get("ETag") == waiting.Header.Get("ETag") {
 			s.Error("the tag of the screen does not change with a delivery")
 		}

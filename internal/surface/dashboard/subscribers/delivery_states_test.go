@@ -24,16 +24,16 @@ func TestRowsOfDeliveries(t *testing.T) {
 		entry audience.DeliveryLogEntry
 		want  string
 	}{
-		{entry(audience.DeliveryPending, -time.Hour, "x"), "Waiting degraded true 08:00"},
-		{entry(audience.DeliveryPending, time.Hour, ""), "Waiting degraded true 09:00"},
-		{entry(audience.DeliverySending, time.Hour, "x"), "Being sent maintenance false 00:00"},
+		{entry(audience.DeliveryPending, -time.Hour, "x"), "Pending degraded true 08:00"},
+		{entry(audience.DeliveryPending, time.Hour, ""), "Pending degraded true 09:00"},
+		{entry(audience.DeliverySending, time.Hour, "x"), "Sending maintenance false 00:00"},
 		{entry(audience.DeliverySent, time.Hour, "x"), "Sent ok false 00:00"},
-		{entry(audience.DeliverySuperseded, 0, "x"), "Merged none false 00:00"},
+		{entry(audience.DeliverySuperseded, 0, "x"), "Superseded none false 00:00"},
 		{entry(audience.DeliveryCancelled, 0, "x"), "Cancelled none false 00:00"},
 		{entry(audience.DeliveryExpired, 0, "x"), "Expired major true 00:00"},
 		{entry(audience.DeliveryExpired, 0, ""), "Expired major false 00:00"},
-		{entry(audience.DeliveryDead, 0, "x"), "Rejected major true 00:00"},
-		{entry(audience.DeliveryDead, 0, ""), "Rejected major false 00:00"},
+		{entry(audience.DeliveryDead, 0, "x"), "Dead major true 00:00"},
+		{entry(audience.DeliveryDead, 0, ""), "Dead major false 00:00"},
 	} {
 		row := r.newDeliveryRow("acme", c.entry)
 		got := fmt.Sprint(row.Label, " ", row.Tone, " ", row.CanRetry, " ", row.Next.Format("15:04"))

@@ -28,12 +28,12 @@ type subscriberScreen struct {
 
 // wholePage is the choice of the whole page, for a subscriber whose components were all deleted. If neither it nor a
 // component is chosen, the subscriber stays unchanged.
-var wholePage = frame.Option{Value: "", Label: "The whole page"}
+var wholePage = frame.Option{Value: "", Label: "All components"}
 
 // warningsField chooses whether a subscriber is notified of warnings.
 var warningsField = frame.Field{
 	Name: "warnings", Label: "Warnings of monitors", Type: "select", Options: []frame.Option{
-		{Value: "false", Label: "do not send them"}, {Value: "true", Label: "send them, too"},
+		{Value: "false", Label: "don't send"}, {Value: "true", Label: "send"},
 	},
 }
 
@@ -77,7 +77,7 @@ func (r *request) answerSubscriber(status int, f *frame.Form, sub audience.Subsc
 		return err
 	}
 	if s.Lost {
-		s.About.Hint = "None chosen: it stays so."
+		s.About.Hint = "Leave empty to keep the current choice."
 	}
 	if sub.CanAskForWarnings() {
 		s.Warnings = new(f.Draw(warningsField))

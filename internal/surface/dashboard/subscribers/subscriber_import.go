@@ -95,13 +95,13 @@ func (r *request) showImport(status int, s *subscriberImportScreen) error {
 			Hint:        "One address per line, or CSV with a column “email”. At most 5,000 lines.",
 		}),
 		s.Draw(frame.Field{
-			Name: "consent", Label: "Where does their consent come from?",
+			Name: "consent", Label: "Source of consent",
 			Placeholder: "Form on example.com/news, March 2026", Autocomplete: "off",
-			Hint: "It is stored with each subscriber, with your name and the time.",
+			Hint: "Stored with each subscriber, with your name and the time.",
 		}),
 		s.Draw(frame.Field{Name: "confirmed", Label: "Confirmation", Type: "select", Options: []frame.Option{
 			{Value: "false", Label: "ask each address to confirm first"},
-			{Value: "true", Label: "none: they have agreed to these messages"},
+			{Value: "true", Label: "none: they have already agreed"},
 		}}),
 	}
 	return r.Show(status, "subscriber_import", s.Page.Name+": import subscribers", s)

@@ -101,7 +101,7 @@ func (r *request) listSubscribers(status int, s *subscribersScreen, query url.Va
 func (r *request) componentsField(f *frame.Form, slug string, others ...frame.Option) (frame.Field, error) {
 	components, _, err := r.Store.Components().List(r.Context(), r.Actor(), slug, store.Filter{}, frame.ListAll)
 	about := frame.Field{
-		Name: "components", Label: "Only about these components", Hint: "None chosen: about the whole page.",
+		Name: "components", Label: "Selected components", Hint: "Default: all components.",
 		Options: others,
 	}
 	for _, c := range components {
@@ -142,17 +142,17 @@ func (r *request) drawSubscribers(s *subscribersScreen, filter *frame.Form) {
 		}),
 	}
 	warnings := warningsField
-	warnings.Hint = "Only to webhooks. The page does not show warnings, and visitors do not receive any."
+	warnings.Hint = "Webhooks only. The page does not show warnings, and visitors do not receive any."
 	s.Fields = []frame.Field{
 		s.Draw(frame.Field{Name: "channel", Label: "Channel", Type: "select", Options: addable}),
 		s.Draw(frame.Field{
-			Name: "target", Label: "E-mail address, URL or phone number", Placeholder: "ada@example.com",
+			Name: "target", Label: "Email address, URL or phone number", Placeholder: "ada@example.com",
 			Autocomplete: "off",
 		}),
 		s.Draw(frame.Field{Name: "confirmed", Label: "Consent", Type: "select", Options: []frame.Option{
 			{Value: "false", Label: "ask the address to confirm first"},
-			{Value: "true", Label: "its owner has already agreed"},
-		}, Hint: "Webhooks that you add are not asked. A chat or a phone is sent a code, to enter on the page."}),
+			{Value: "true", Label: "the owner has already agreed"},
+		}, Hint: "Webhooks that you add need no confirmation. Chats and phones get a code to enter on the page."}),
 		s.Draw(warnings),
 	}
 }

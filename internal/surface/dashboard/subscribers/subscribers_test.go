@@ -22,7 +22,7 @@ func TestSubscribersAreAdded(t *testing.T) {
 		v := s.Owner()
 		createPage(v)
 		const path = subscribersPath
-		v.Wants(v.Get(path), 200, "Nobody has subscribed yet")
+		v.Wants(v.Get(path), 200, "No subscribers yet")
 		v.Wants(v.Post(path, "channel", "email", "target", "Ada <ada>", "confirmed", "true"), 422, "Ada &lt;ada&gt;",
 			`aria-invalid="true"`)
 		v.Wants(v.Post(path, "channel", "email", "target", "Ada@example.com", "confirmed", "true"), 303, path+"?saved")
@@ -129,12 +129,12 @@ func TestMessageToSubscriber(t *testing.T) {
 		row := fmt.Sprint(path, "/", ada.ID)
 		log := v.Wants(v.Post(row+"/test"), 303,
 			"/admin/deliveries?page=acme&subscriber="+ada.ID).Header.Get("Location")
-		v.Wants(v.Get(log), 200, "A test message", "Only messages to", "ada@example.com", "Waiting")
+		v.Wants(v.Get(log), 200, "Test message", "Only messages to", "ada@example.com", "Pending")
 		v.Wants(v.Post(row+"/test", "back", "search=ada"), 422, "less than a minute ago", `value="ada"`)
 		grace := subscriber(s, v, "grace@example.com")
 		v.Wants(v.Post(path+"/"+grace.ID+"/test"), 422, "unconfirmed gets no messages")
 		v.Lacks(v.Wants(v.Get(subscribers.DeliveriesOf("acme", grace.ID)), 200, "grace@example.com",
-			"request to confirm"), "A test message")
+			"Confirmation"), "Test message")
 		v.Wants(v.Post(row+"/resume", "back", "state=active"), 303, "state=active")
 		v.Wants(v.Post(row+"/remove", "back", "next=//evil.example&p=1"), 303, path+"?p=1&saved=")
 		v.Wants(v.Post(row+"/remove"), 404)
@@ -207,7 +207,7 @@ func TestSubscribersOfComponentsAreAdded(t *testing.T) {
 		createPage(v)
 		ids := createComponents(v)
 		const path = subscribersPath
-		v.Wants(v.Get(path), 200, "Only about these components", componentBox(ids[0]), componentBox(ids[1]))
+		v.Wants(v.Get(path), 200, "Selected components", componentBox(ids[0]), componentBox(ids[1]))
 		v.Lacks(v.Get(path), componentBox(ids[3]))
 		v.Wants(v.Post(path, "channel", "email", "target", "nobody", "confirmed", "true", "components", ids[1]), 422,
 			componentBox(ids[1])+" checked", componentBox(ids[0])+">")
@@ -298,7 +298,7 @@ func TestDeletedComponentsOfSubscriber(t *testing.T) {
 		if err != nil {
 			v.Fatal(err)
 		}
-		v.Wants(v.Get(kay), 200, "The chosen components no longer exist.", `value=""> <bdi>The whole page`)
+		v.Wants(v.Get(kay), 200, "The chosen components no longer exist.", `value=""> <bdi>All components`)
 		v.Wants(postSubscriber(v, kay), 303)
 		if got := subscriber(s, v, "kay@example.com"); got.WholePage || len(got.Components) > 0 {
 			v.Errorf("a form that was not changed chooses the whole page: %+v", got)
@@ -338,14 +338,14 @@ func TestImport(t *testing.T) {
 		}
 		const path = "/admin/pages/acme/subscribers/import"
 		const list = "ada@example.com\nnobody\n<b>@example.com\n"
-		v.Wants(v.Get(path), 200, "Show what will happen")
+		v.Wants(v.Get(path), 200, ">Preview</button>")
 		v.Wants(v.Post(path, "csv", list, "consent", " ", "confirmed", "true"), 422, "This field is required.",
 			"&lt;b&gt;@example.com")
 		v.Wants(v.Post(path, "csv", strings.Repeat("x\n", audience.MaxImportLines+1), "consent", "a form"), 422,
 			"at most 5000 lines")
 		v.Wants(v.Post(path, "csv", list, "consent", "a form", "confirmed", "true"), 200, "1 subscriber will be added",
-			"Nothing has been saved", "Line 2", "This is not an e-mail address.", "&lt;b&gt;@example.com")
-		v.Wants(v.Get("/admin/pages/acme/subscribers"), 200, "Nobody has subscribed yet")
+			"Nothing has been saved", "Line 2", "This is not an email address.", "&lt;b&gt;@example.com")
+		v.Wants(v.Get("/admin/pages/acme/subscribers"), 200, "No subscribers yet")
 		v.Wants(v.Post(path, "csv", list, "consent", "a form", "confirmed", "true", "step", "import"), 200,
 			"1 subscriber was added", "Line 2")
 		v.Wants(v.Get("/admin/pages/acme/subscribers"), 200, "<bdi>ada@example.com",
@@ -397,7 +397,7 @@ func TestBrowserCannotBeEdited(t *testing.T) {
 			t.Fatal(err)
 		}
 		const path = "/admin/pages/acme/subscribers"
-		v.Lacks(v.Wants(v.Get(path), 200, "Browser, the end of an incident"), ">Edit<")
+		v.Lacks(v.Wants(v.Get(path), 200, "Browser, resolution of an incident"), ">Edit<")
 		all, _, err := s.Store.Subscribers(t.Context(), v.Actor(), "acme", store.SubscriberFilter{},
 			store.Pagination{Page: 1, PerPage: 10})
 		if err != nil || len(all) != 1 {

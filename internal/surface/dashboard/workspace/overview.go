@@ -24,12 +24,12 @@ var recentWords = map[store.RecentKind]struct {
 	Text, Path string
 	As         kernel.Status // the event has the tone of this status
 }{
-	store.RecentMonitorDown:      {"went down", frame.MonitorsPath + "/", kernel.StatusMajorOutage},
-	store.RecentMonitorUp:        {"is up again", frame.MonitorsPath + "/", kernel.StatusOperational},
-	store.RecentIncidentOpened:   {"was opened", frame.Path + "/incidents/", kernel.StatusMajorOutage},
-	store.RecentIncidentResolved: {"was resolved", frame.Path + "/incidents/", kernel.StatusOperational},
-	store.RecentMaintenanceBegun: {"began", frame.Path + "/maintenances/", kernel.StatusMaintenance},
-	store.RecentSubscriptionSuspended: {"has subscriptions that were suspended",
+	store.RecentMonitorDown:      {"Monitor went down", frame.MonitorsPath + "/", kernel.StatusMajorOutage},
+	store.RecentMonitorUp:        {"Monitor recovered", frame.MonitorsPath + "/", kernel.StatusOperational},
+	store.RecentIncidentOpened:   {"Incident opened", frame.Path + "/incidents/", kernel.StatusMajorOutage},
+	store.RecentIncidentResolved: {"Incident resolved", frame.Path + "/incidents/", kernel.StatusOperational},
+	store.RecentMaintenanceBegun: {"Maintenance started", frame.Path + "/maintenances/", kernel.StatusMaintenance},
+	store.RecentSubscriptionSuspended: {"Subscriptions suspended",
 		frame.Path + "/deliveries?state=failed&page=", kernel.StatusDegraded},
 }
 
@@ -62,12 +62,12 @@ func (s overviewScreen) Unreported() []monitor.Monitor {
 
 // Problem describes the problem of a monitor.
 func (overviewScreen) Problem(m monitor.Monitor) string {
-	what := "Monitor misses a ping"
+	what := "Late"
 	switch {
 	case m.State == monitor.MonitorDown:
-		what = "Monitor is down"
+		what = "Down"
 	case m.IsCheck():
-		what = "The last check failed"
+		what = "Last check failed"
 	}
 	if why := frame.CheckProblem(m); why != "" {
 		what += ": " + why

@@ -13,13 +13,14 @@ func TestOverviewListsTheLastHour(t *testing.T) {
 	dashboardtest.OnEachEngine(t, func(s *dashboardtest.Site) {
 		v := s.Owner()
 		v.Wants(v.Post("/admin/setup/page", "name", "Acme"), http.StatusSeeOther)
-		v.Lacks(v.Wants(v.Get("/admin"), http.StatusOK, "<title>Overview – Allswell</title>"), "The last hour")
+		v.Lacks(v.Wants(v.Get("/admin"), http.StatusOK, "<title>Overview – Allswell</title>"), "Last hour")
 		i, err := s.Store.CreateIncident(s.Context(), v.Actor(), "acme", statuspage.Incident{Title: "Slow <API>"},
 			statuspage.IncidentUpdate{}, nil)
 		if err != nil {
 			s.Fatal(err)
 		}
-		v.Wants(v.Get("/admin"), http.StatusOK, "<title>(1) Overview – Allswell</title>", "The last hour",
-			`href="/admin/incidents/`+i.ID+`">Slow &lt;API&gt;</a> <span class="quiet">was opened</span>`)
+		v.Wants(v.Get("/admin"), http.StatusOK, "<title>(1) Overview – Allswell</title>", "Last hour",
+			`<span class="quiet">Incident opened:</span> <a class="row-link" href="/admin/incidents/`+i.ID+
+				`">Slow &lt;API&gt;</a>`)
 	})
 }

@@ -47,9 +47,9 @@ func TestCausesAreInTheRowOfTheirIncident(t *testing.T) {
 func TestOverviewOfLateChecks(t *testing.T) {
 	template := templates()["overview"]
 	for late, want := range map[int][3]string{
-		0: {"Overview", "Nothing is wrong", "9 monitors"},
+		0: {"Overview", "No active problems", "9 monitors"},
 		1: {"(1) Overview", `<a href="/admin/monitors?state=late">1 monitor is not being checked`, "since <time"},
-		7: {"(1) Overview", "7 monitors are not being checked", "Whether the targets work is unknown"},
+		7: {"(1) Overview", "7 monitors are not being checked", "The state of their targets is unknown"},
 	} {
 		s := overviewScreen{Overview: store.Overview{Monitors: 9, LateChecks: late, LateSince: time.Now()}}
 		var body strings.Builder
@@ -67,7 +67,7 @@ func TestOverviewOfLateChecks(t *testing.T) {
 func TestOverviewOfFailingChannels(t *testing.T) {
 	template := templates()["overview"]
 	for n, want := range map[int][2]string{
-		0: {"Overview", "Nothing is wrong"},
+		0: {"Overview", "No active problems"},
 		1: {"(1) Overview", `<a href="/admin/channels">1 channel does not accept alerts`},
 		2: {"(1) Overview", "2 channels do not accept alerts"},
 	} {

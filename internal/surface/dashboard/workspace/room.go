@@ -46,5 +46,5 @@ func (s *Screens) Room() frame.Room {
 // failures are the errors that only this room returns.
 var failures = []frame.FailureRow{
 	frame.FixedFailure(errBackupRunning, http.StatusConflict, "One backup at a time",
-		"Somebody is downloading a backup. Please try again when it is done."),
+		"Someone is downloading a backup. Please try again when it is done."),
 }

@@ -16,7 +16,7 @@ const maxSearchText = 200
 // shortcuts are the screens that a search finds besides the screens of the navigation.
 var shortcuts = []frame.NavItem{
 	{Label: "Report an incident", Path: frame.Path + "/incidents/new", Needs: rights.IncidentChange},
-	{Label: "Plan a maintenance", Path: frame.Path + "/maintenances/new", Needs: rights.MaintenanceChange},
+	{Label: "Schedule maintenance", Path: frame.Path + "/maintenances/new", Needs: rights.MaintenanceChange},
 	{Label: "New monitor", Path: frame.MonitorsPath + "/new", Needs: rights.MonitorChange},
 	{Label: "New alert rule", Path: frame.AlertRulesPath + "/new", Needs: rights.AlertRuleChange},
 	{Label: "New channel of alerts", Path: frame.ChannelsPath + "/new", Needs: rights.ChannelChange},

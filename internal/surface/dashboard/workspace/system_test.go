@@ -24,7 +24,7 @@ func TestSystem(t *testing.T) {
 		}
 		owner := s.Owner()
 		owner.Wants(owner.Get("/admin/system"), http.StatusOK, "v1.2.3", "postgres://db.example/allswell",
-			"None has recorded anything", `<p class="quiet">None.</p>`, "ALLSWELL_LISTEN", ">flag<")
+			"No replica has recorded anything", `<p class="quiet">None.</p>`, "ALLSWELL_LISTEN", ">flag<")
 		_, err := s.Store.RecordPings(s.Context(), nil, store.LivenessRecord{Replica: "here"}, store.PingOrigins{})
 		if err != nil {
 			s.Fatal(err)
@@ -59,7 +59,7 @@ func TestSystemOfAnotherWorkspace(t *testing.T) {
 			s.Fatal(err)
 		}
 		owner.Wants(owner.Post("/admin/accept", "code", issued.Code), http.StatusSeeOther, "/admin")
-		screen := owner.Wants(owner.Get("/admin/system"), http.StatusOK, "v1.2.3", "Listening gaps")
+		screen := owner.Wants(owner.Get("/admin/system"), http.StatusOK, "v1.2.3", "Downtime of Allswell")
 		for _, secret := range []string{"db.example", "ALLSWELL_LISTEN", "go1.99", "Replicas", "here", "Backup"} {
 			if main := screen.Text[strings.Index(screen.Text, "<main"):]; strings.Contains(main, secret) {
 				s.Errorf("an admin of another workspace sees %s", secret)

@@ -75,7 +75,7 @@ func TestCalendar(t *testing.T) {
 	want := []property{
 		{"BEGIN", "VCALENDAR"}, {"VERSION", "2.0"}, {"PRODID", "-//Allswell//Status page//EN"},
 		{"CALSCALE", "GREGORIAN"},
-		{"NAME", `Planned maintenance of Lamps\, all`}, {"X-WR-CALNAME", `Planned maintenance of Lamps\, all`},
+		{"NAME", `Scheduled maintenance of Lamps\, all`}, {"X-WR-CALNAME", `Scheduled maintenance of Lamps\, all`},
 		{"X-WR-TIMEZONE", "Europe/Berlin"}, {"URL", newsBase}, {"REFRESH-INTERVAL;VALUE=DURATION", "PT1H"},
 		{"X-PUBLISHED-TTL", "PT1H"},
 

@@ -94,7 +94,7 @@ func TestCalendarInJavaScript(t *testing.T) {
 		if i == 0 {
 			p.Maintenances = nil
 		}
-		w := found{Name: "Planned maintenance of Acme", Events: []event{}}
+		w := found{Name: "Scheduled maintenance of Acme", Events: []event{}}
 		for _, m := range p.Maintenances {
 			w.Events = append(w.Events, event{
 				m.ID + "@allswell", markdowntest.Line(m.Title),

@@ -27,7 +27,7 @@ func TestNamesInChangesAreIsolated(t *testing.T) {
 			},
 		}}
 	for lang, want := range map[string][]string{
-		"en": {"ab <i>c: Major Outage, before that Degraded", "بوابة: Degraded"},
+		"en": {"ab <i>c: Degraded → Major Outage", "بوابة: Degraded"},
 		"de": {"ab <i>c: Schwerer Ausfall, vorher Beeinträchtigt", "بوابة: Beeinträchtigt"},
 	} {
 		at := englishPresentation()

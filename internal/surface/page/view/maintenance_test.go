@@ -27,7 +27,7 @@ func TestMaintenanceAcrossClockChange(t *testing.T) {
 		})
 	}
 	want := map[string]string{
-		"en": "Scheduled 25 Oct 2026, 02:30 CEST to 25 Oct 2026, 03:30 CET Planned duration: 2 hours",
+		"en": "Scheduled 25 Oct 2026, 02:30 CEST to 25 Oct 2026, 03:30 CET Scheduled duration: 2 hours",
 		"de": "Geplant 25. Okt. 2026, 02:30 MESZ bis 25. Okt. 2026, 03:30 MEZ Geplante Dauer: 2 Stunden",
 		"ar": "",
 	}
