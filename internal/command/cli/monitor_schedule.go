@@ -6,7 +6,6 @@ import (
 
 	"github.com/allswell/allswell/client"
 	"github.com/allswell/allswell/internal/command/console"
-	"github.com/allswell/allswell/internal/domain/kernel"
 	"github.com/allswell/allswell/internal/domain/schedule"
 	"github.com/allswell/allswell/internal/shared/settings"
 )
