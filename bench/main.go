@@ -77,7 +77,7 @@ func run(names []string) error {
 	defer os.RemoveAll(dir)
 	b := &bench{ctx: ctx, dir: dir, binary: filepath.Join(dir, "allswell")}
 	build := exec.CommandContext(ctx, "go", "build", "-o", b.binary, "./cmd/allswell")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0") // as docs/operating.md says
+	build.Env = append(os.Environ(), "CGO_ENABLED=0") // as releases are built
 	if out, err := build.CombinedOutput(); err != nil {
 		return fmt.Errorf("building allswell: %w\n%s", err, out)
 	}

@@ -68,7 +68,7 @@ func TestUnits(t *testing.T) {
 
 // TestPrometheus checks the keys of the configuration of Prometheus.
 func TestPrometheus(t *testing.T) {
-	for _, b := range blocksIn(t, "docs/operating.md", "yaml") {
+	for _, b := range blocksIn(t, "docs/metrics.md", "yaml") {
 		var configuration struct {
 			ScrapeConfigs []struct {
 				JobName       string              `json:"job_name"`
@@ -153,7 +153,7 @@ func TestMetrics(t *testing.T) {
 	}
 	_, _, ofMonitor := get(t, s.URL+"/metrics?monitor="+monitor.Data.ID, c.Token)
 	served += ofMonitor
-	manual := read(t, "docs/operating.md")
+	manual := read(t, "docs/metrics.md")
 	var alerts strings.Builder
 	for _, b := range blocksOf(t, "promql") {
 		alerts.WriteString(b.text)
@@ -162,7 +162,7 @@ func TestMetrics(t *testing.T) {
 		alerts.String(), -1,
 	) {
 		if !strings.Contains(served, "# HELP "+name+" ") {
-			t.Errorf("docs/operating.md names the metric %s, which does not exist", name)
+			t.Errorf("docs/metrics.md names the metric %s, which does not exist", name)
 		}
 	}
 	for _, m := range regexp.MustCompile("`(allswell_\\w+)(?:\\{([a-z, ]+)\\})?`").FindAllStringSubmatch(manual, -1) {
@@ -170,7 +170,7 @@ func TestMetrics(t *testing.T) {
 			continue // it needs a check in a period that is complete: see TestMonitorMetrics of internal/server
 		}
 		if !strings.Contains(served, "# HELP "+m[1]+" ") {
-			t.Errorf("docs/operating.md names the metric %s, which does not exist", m[1])
+			t.Errorf("docs/metrics.md names the metric %s, which does not exist", m[1])
 			continue
 		}
 		series := regexp.MustCompile(`(?m)^` + m[1] + `(?:_bucket)?\{(.*?)\}`).FindStringSubmatch(served)

@@ -151,7 +151,7 @@ func TestShell(t *testing.T) {
 		}
 		t.Run(filepath.Base(file), func(t *testing.T) {
 			t.Parallel()
-			if name := filepath.Base(file); name == "jobs.md" || name == "recipes.md" {
+			if name := filepath.Base(file); name == "moving.md" || name == "recipes.md" {
 				needs(t, "jq")
 			}
 			runShell(t, exe, shell)

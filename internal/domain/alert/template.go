@@ -27,7 +27,7 @@ const (
 // Words are the results of a channel's templates for a message; "": the default.
 type Words struct{ Title, Text string }
 
-// TemplateMessage is the data of templates: a message. docs/alerts.md describes its fields.
+// TemplateMessage is the data of templates: a message. docs/alert-templates.md describes its fields.
 type TemplateMessage struct {
 	Title, Text, Phase, Severity, Channel string
 	Count, More                           int

@@ -104,10 +104,10 @@ func FuzzTemplates(f *testing.F) {
 	})
 }
 
-// TestTemplateOfTheDocumentation checks what the template in docs/alerts.md makes of alerts that are open, and of their
-// end.
+// TestTemplateOfTheDocumentation checks what the template in docs/alert-templates.md makes of alerts that are open, and
+// of their end.
 func TestTemplateOfTheDocumentation(t *testing.T) {
-	page, err := os.ReadFile("../../../docs/alerts.md")
+	page, err := os.ReadFile("../../../docs/alert-templates.md")
 	if err != nil {
 		t.Fatal(err)
 	}

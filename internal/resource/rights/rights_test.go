@@ -105,36 +105,53 @@ const head = `<!-- Written by ` + "`go generate ./internal/resource/rights`" +
 	` from the table in internal/resource/rights/rights.go. -->
 # Rights
 
-What a token may do follows from its scope, and what a member may do from the role. Each scope and each role includes the
-ones before it: read, write, admin; viewer, editor, admin, owner. A dash in the column *Scope* means that no token may do
-it. *On pages* means that tokens and members who are limited to pages may do it there. The
-[decision](decisions/0121-one-table-of-rights.md) has the reasons.
-
-| Operation | A token or a member may | Scope | Role | If limited |
-|---|---|---|---|---|
+The scope says what a token may do, the role what a member may do. Each scope and each role includes the ones before it:
+read, write, admin; viewer, editor, admin, owner. Tokens and members who are limited to pages may do it only there, and
+not what is marked with *workspace*. The [decision](decisions/0121-one-table-of-rights.md) has the reasons.
 `
+
+// document returns docs/rights.md: the operations by the right that they need, in the order of the table.
+func document() string {
+	var b strings.Builder
+	b.WriteString(head)
+	for _, role := range kernel.Roles {
+		for _, scope := range append(slices.Clone(kernel.Scopes), "") {
+			writeSection(&b, Right{scope, role})
+		}
+	}
+	return b.String()
+}
+
+// writeSection writes the operations that need exactly a right.
+func writeSection(b *strings.Builder, right Right) {
+	title := fmt.Sprintf("\n## Scope %s, role %s\n\n", right.Scope, right.Role)
+	if right.Scope == "" {
+		title = fmt.Sprintf("\n## No token, role %s\n\n", right.Role)
+	}
+	for _, o := range All {
+		if o.Right != right {
+			continue
+		}
+		b.WriteString(title)
+		title = ""
+		fmt.Fprintf(b, "- `%s`: %s", o.Name, o.Text)
+		if o.Reach == Workspace {
+			b.WriteString(" (*workspace*)")
+		}
+		b.WriteString("\n")
+	}
+}
 
 // TestDocument checks that docs/rights.md is the table. With -update it writes it.
 func TestDocument(t *testing.T) {
-	var b strings.Builder
-	b.WriteString(head)
-	for _, o := range All {
-		scope, limited := string(o.Scope), "on pages"
-		if scope == "" {
-			scope = "–"
-		}
-		if o.Reach == Workspace {
-			limited = "no"
-		}
-		fmt.Fprintf(&b, "| `%s` | %s | %s | %s | %s |\n", o.Name, o.Text, scope, o.Role, limited)
-	}
+	want := document()
 	const file = "../../../docs/rights.md"
 	if *update {
-		if err := os.WriteFile(file, []byte(b.String()), 0o644); err != nil {
+		if err := os.WriteFile(file, []byte(want), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if text, err := os.ReadFile(file); err != nil || string(text) != b.String() {
+	if text, err := os.ReadFile(file); err != nil || string(text) != want {
 		t.Errorf("docs/rights.md is not current (%v): run `go generate ./internal/resource/rights`", err)
 	}
 }

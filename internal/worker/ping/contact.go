@@ -22,7 +22,7 @@ const (
 )
 
 // Prefixes are the beginnings of all paths that this package serves. What follows is secret. All but Path belong to
-// other services, so that jobs move here unchanged: see docs/jobs.md.
+// other services, so that jobs move here unchanged: see docs/moving.md.
 var Prefixes = []string{Path, healthchecksPath, kumaPath, cronitorPath, snitchPath}
 
 // contact is the content of a request, independent of the service whose path it uses.
