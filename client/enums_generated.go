@@ -231,7 +231,7 @@ type Visibility string
 
 // The values of Visibility.
 const (
-	VisibilityPublic   Visibility = "public"   // everyone
+	VisibilityPublic   Visibility = "public"   // everybody
 	VisibilityUnlisted Visibility = "unlisted" // anyone with the URL; not in lists and search engines
 	VisibilityPrivate  Visibility = "private"  // clients with a token of the workspace, and visitors by PageAccess
 )
