@@ -34,13 +34,13 @@ func TestRhythm(t *testing.T) {
 	}{
 		{"too few", repeated(7, time.Hour), time.Hour, "", 0},
 		{"slower than the interval", repeated(8, 61*time.Minute, -40*time.Second, 40*time.Second), time.Hour,
-			"every 1 hour 1 minute ± 40 seconds", 64 * time.Minute},
-		{"nightly", repeated(20, 24*time.Hour), 25 * time.Hour, "at least every 1 day", 25 * time.Hour},
-		{"half the interval", repeated(10, 13*time.Hour), 25 * time.Hour, "every 13 hours", 14 * time.Hour},
-		{"one outlier", append(repeated(10, time.Minute), gapsOf(time.Hour)...), 90 * time.Second, "every 1 minute",
+			"every 1 h 1 min ± 40 s", 64 * time.Minute},
+		{"nightly", repeated(20, 24*time.Hour), 25 * time.Hour, "at least every day", 25 * time.Hour},
+		{"half the interval", repeated(10, 13*time.Hour), 25 * time.Hour, "every 13 h", 14 * time.Hour},
+		{"one outlier", append(repeated(10, time.Minute), gapsOf(time.Hour)...), 90 * time.Second, "every minute",
 			65 * time.Second},
 		{"the older ones do not count", append(repeated(30, time.Hour), repeated(20, time.Minute)...), time.Minute,
-			"at least every 1 minute", 65 * time.Second},
+			"at least every minute", 65 * time.Second},
 		{"in disorder",
 			gapsOf(
 				1, time.Hour, 2*time.Hour, 5*time.Minute, 7*time.Hour, time.Minute, 3*time.Hour, 9*time.Hour,
@@ -48,7 +48,7 @@ func TestRhythm(t *testing.T) {
 			),
 			time.Hour, "", 0},
 		{"too fast", repeated(10, time.Millisecond), time.Second, "", 0},
-		{"a year", repeated(10, MaxInterval), MaxInterval, "at least every 365 days", MaxInterval},
+		{"a year", repeated(10, MaxInterval), MaxInterval, "at least every 365 d", MaxInterval},
 	} {
 		r, ok := Rhythm(c.gaps, c.interval)
 		if ok != (c.want != "") || ok && (r.String() != c.want || r.Interval != c.suggests) {

@@ -63,7 +63,7 @@ func TestScheduleLinesErrors(t *testing.T) {
 
 func TestZonesOfScheduleLines(t *testing.T) {
 	for expression, want := range map[string]string{
-		"Mon 06:00 Europe/Berlin":                          "wrong: its zone Europe/Berlin differs from time_zone",
+		"Mon 06:00 Europe/Berlin":                          "invalid: its zone Europe/Berlin differs from time_zone",
 		"Mon 06:00 Europe/Berlin\nTue 07:00 Europe/Berlin": "line 1: its zone Europe/Berlin differs from time_zone",
 		"Mon 06:00 Europe/Berlin\nTue 07:00 Asia/Tokyo":    "line 2: its zone Asia/Tokyo is not on every line",
 	} {

@@ -128,7 +128,7 @@ func TestResultsOnTheScreen(t *testing.T) {
 		v := s.Owner()
 		router, _ := failingRouter(v)
 		v.Wants(v.Get("/admin/monitors/"+router.ID), http.StatusOK, "Failing", "connection refused by 127.0.0.1:1",
-			"12 ms", "the &lt;response&gt;", "Web shop", "Depends on this monitor", "localhost")
+			"the &lt;response&gt;", "Web shop", "Depends on this monitor", "localhost")
 		v.Wants(v.Get("/admin/monitors/web-shop"), http.StatusOK, "Router", "Parent</p>")
 		v.Wants(v.Get("/admin/monitors"), http.StatusOK, `problem">connection refused by 127.0.0.1:1`)
 		v.Lacks(v.Get("/admin/monitors/"+router.ID), "Locations</h2>", "Checking gaps")
@@ -239,7 +239,7 @@ func TestSuppressedOnTheScreen(t *testing.T) {
 			"Checks stop until it resumes.", "Any current outage ends"), "ping URL")
 		v.Lacks(v.Wants(v.Get("/admin/monitors/delete?monitor="+router.ID), http.StatusOK,
 			"This permanently deletes the monitor with its outages"), "Ping URLs")
-		v.Lacks(v.Wants(v.Get("/admin"), http.StatusOK, "(1) Overview", "Monitor is down: no answer"),
+		v.Lacks(v.Wants(v.Get("/admin"), http.StatusOK, "(1) Overview", "Down: no answer"),
 			"Behind the router", "ping")
 	})
 }

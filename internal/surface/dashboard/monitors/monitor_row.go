@@ -7,7 +7,6 @@ import (
 
 	"github.com/allswell/allswell/internal/domain/kernel"
 	"github.com/allswell/allswell/internal/domain/monitor"
-	"github.com/allswell/allswell/internal/shared/i18n"
 	"github.com/allswell/allswell/internal/store"
 )
 
@@ -62,7 +61,7 @@ func (r monitorRow) Uptimes() [2]string {
 // Schedule says how often the monitor is checked, or when its job has to ping.
 func (r monitorRow) Schedule() string {
 	if r.IsCheck() {
-		return monitorTypeName(r.Type) + " every " + i18n.English().Duration(r.Interval)
+		return monitorTypeName(r.Type) + " " + kernel.EveryDuration(r.Interval)
 	}
 	return r.ScheduleWords()
 }

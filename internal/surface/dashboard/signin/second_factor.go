@@ -37,7 +37,7 @@ func (r *request) passwordProved(in store.PasswordSignIn, err error, next string
 
 func (r *request) askSecondFactor(status int, s *secondFactorScreen) error {
 	s.Code = s.Draw(frame.Field{
-		Name: "code", Label: "Code of your authenticator app", Autocomplete: "one-time-code", InputMode: "numeric",
+		Name: "code", Label: "Code from your authenticator app", Autocomplete: "one-time-code", InputMode: "numeric",
 	})
 	s.RecoveryCode = s.Draw(frame.Field{
 		Name: "recovery_code", Label: "Recovery code", Autocomplete: "off", Hint: "Each one works once.",

@@ -200,7 +200,7 @@ func TestSecondFactorHasNoWayAround(t *testing.T) {
 			t.Fatal(err)
 		}
 		fields := []string{"code", issued.Code, "password", "another set of words"}
-		v.Wants(v.Get("/admin/accept?code="+issued.Code), http.StatusOK, "Code of your authenticator app")
+		v.Wants(v.Get("/admin/accept?code="+issued.Code), http.StatusOK, "Code from your authenticator app")
 		v.Wants(v.Post("/admin/accept", fields...), http.StatusUnprocessableEntity, "The code is wrong")
 		v.Wants(v.Post("/admin/accept", append(fields, "second_factor", totpCode(s, secret, 0))...),
 			http.StatusSeeOther, "/admin")

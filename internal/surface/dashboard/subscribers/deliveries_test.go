@@ -13,12 +13,12 @@ import (
 func TestDeliveries(t *testing.T) {
 	dashboardtest.OnEachEngine(t, func(s *dashboardtest.Site) {
 		owner := s.Owner()
-		owner.Wants(owner.Get("/admin/deliveries"), http.StatusOK, "no page yet")
+		owner.Wants(owner.Get("/admin/deliveries"), http.StatusOK, "No pages yet")
 		owner.Page(dashboardtest.Hostile, "acme")
 		owner.Page("Other", "other")
 		owner.Wants(owner.Get("/admin/deliveries?page=acme"), http.StatusOK, "No such deliveries", "&lt;script&gt;")
 		owner.Subscribe("acme", "grace@example.com")
-		waiting := owner.Wants(owner.Get("/admin/deliveries?page=acme"), http.StatusOK, "confirm the subscription",
+		waiting := owner.Wants(owner.Get("/admin/deliveries?page=acme"), http.StatusOK, "Confirmation",
 			"grace@example.com", ">Pending<", "Send again")
 		s.Reject("550 5.1.1 <grace@example.com>: no such mailbox")
 		owner.Wants(owner.Get("/admin"), http.StatusOK,

@@ -99,7 +99,7 @@ func TestOverviewSaysThatThereIsMore(t *testing.T) {
 	}
 	for _, want := range []string{
 		`<a href="/admin/incidents">and 1 more incident</a>`, `<a href="/admin/monitors">and 4 more monitors</a>`,
-		`<a href="/admin/maintenances">and 2 more maintenances</a>`,
+		`<a href="/admin/maintenances">and 2 more</a>`,
 		`<a href="/admin/deliveries?state=failed">and notifications of 1 more page</a>`,
 		`<a href="/admin/monitors?state=unknown">2 monitors cannot be checked</a>`,
 	} {
