@@ -254,7 +254,8 @@ func TestListsOfAlerts(t *testing.T) {
 				}
 			}
 		}
-		if got := must(w.AlertStanding(w.ctx, other))(w).AlertCounts; got != (store.AlertCounts{Open: 1, Acknowledged: 1}) {
+		got := must(w.AlertStanding(w.ctx, other))(w).AlertCounts
+		if got != (store.AlertCounts{Open: 1, Acknowledged: 1}) {
 			w.Errorf("the other workspace: %+v", got)
 		}
 		if _, err := w.Alert(w.ctx, other, "alt_5"); !errors.Is(err, kernel.ErrNotFound) {

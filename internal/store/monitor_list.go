@@ -119,14 +119,14 @@ func (c *session) monitorListRows(actor kernel.Actor) ([]monitor.Monitor, error)
 	access := accessOf(actor)
 	rows, err := database.Query(c.Session, func(row database.Row) (r monitorRow, err error) {
 		m := &r.Monitor
-		err = row.Scan(&m.ID, text{&m.PageID}, text{&m.ComponentID}, &m.Name, listOf[string]{&m.Tags}, &m.Enabled, &m.State,
-			&m.ConsecutiveFailures, instant{&m.LastPingAt}, instant{&m.WaitingSince},
+		err = row.Scan(&m.ID, text{&m.PageID}, text{&m.ComponentID}, &m.Name, listOf[string]{&m.Tags},
+			&m.Enabled, &m.State, &m.ConsecutiveFailures, instant{&m.LastPingAt}, instant{&m.WaitingSince},
 			&m.Type, &m.FailuresSuppressed, &m.ParentDown, text{(*string)(&m.CheckState.Status)},
 			instant{&m.CheckState.SlowSince}, instant{&m.CheckState.UnknownSince}, &m.CheckState.Late,
 			instant{&r.pingedAt})
 		return
-	}, `SELECT monitors.id, page_id, component_id, name, tags, enabled, state, consecutive_failures, last_ping_at, waiting_since_at,
-			type, failures_suppressed, `+parentDown+
+	}, `SELECT monitors.id, page_id, component_id, name, tags, enabled, state, consecutive_failures,
+			last_ping_at, waiting_since_at, type, failures_suppressed, `+parentDown+
 		`, checks.status, slow_since_at, unknown_since_at, COALESCE(late, FALSE), pinged_at
 		FROM monitors LEFT JOIN last_pings ON last_pings.token = monitors.token
 		LEFT JOIN (SELECT monitor_id, status, slow_since_at, unknown_since_at, late

@@ -202,7 +202,7 @@ var verbs = map[string]func(s *store.Store, ctx context.Context, ws kernel.Actor
 		l, err := s.AlertList(ctx, ws, store.AlertFilter{}, store.AlertCursor{}, 100)
 		return none(len(l.Lasting)+len(l.Ended), err, false)
 	},
-	"AlertCounts": func(s *store.Store, ctx context.Context, ws kernel.Actor, x things) error {
+	"AlertStanding": func(s *store.Store, ctx context.Context, ws kernel.Actor, x things) error {
 		n, err := s.AlertStanding(ctx, ws)
 		return none(n.Open+n.Acknowledged, err, false)
 	},

@@ -102,8 +102,8 @@ func (r Rule) Targets() []Target {
 	return all
 }
 
-// Reaches reports whether the rule can notify anyone: it names a channel that works, or an on-call schedule. working are
-// the ids of the channels that are enabled and accept messages.
+// Reaches reports whether the rule can notify anyone: it names a channel that works, or an on-call schedule. working
+// are the ids of the channels that are enabled and accept messages.
 func (r Rule) Reaches(working []string) bool {
 	return slices.ContainsFunc(r.Targets(), func(t Target) bool {
 		return len(t.OnCallIDs) > 0 ||

@@ -78,7 +78,10 @@ var normalisedTargets = []struct {
 	{audience.ChannelWebhook, "https://example.com/a b", "", "must be an http(s) URL"},
 	{audience.ChannelWebhook, "https://example.com/x\r\nHost: other", "", "must be an http(s) URL"},
 	{audience.ChannelWebhook, "https://bücher.example:443/x", "https://xn--bcher-kva.example/x", ""},
-	{audience.ChannelWebhook, "https://example.com/" + strings.Repeat("x", kernel.MaxURLLength), "", "must be an http(s) URL"},
+	{
+		audience.ChannelWebhook, "https://example.com/" + strings.Repeat("x", kernel.MaxURLLength), "",
+		"must be an http(s) URL",
+	},
 
 	{"pigeon", "ann@example.com", "", "must be one of: email, webhook, slack"},
 }

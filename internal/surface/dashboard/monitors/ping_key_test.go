@@ -37,7 +37,8 @@ func TestPingKeyScreen(t *testing.T) {
 		v.Wants(v.Post(path, "change", "read_write"), 303)
 		v.Wants(v.Get(path), 200, given, "?create=1&amp;interval=25h")
 		v.Wants(v.Post(path, "change", "rotate"), 303)
-		if a := v.Wants(v.Get(path), 200, now().Key, "The previous key keeps working until"); strings.Contains(a.Text, given) {
+		a := v.Wants(v.Get(path), 200, now().Key, "The previous key keeps working until")
+		if strings.Contains(a.Text, given) {
 			t.Error("the screen shows the old key")
 		}
 		v.Wants(v.Post(path, "change", "off"), 303)
