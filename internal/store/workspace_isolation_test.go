@@ -247,7 +247,7 @@ var reading = []string{
 	"Groups.Get", "IncidentTemplates.List", "IncidentTemplates.Get",
 	"Postmortem", "Search", "PingKey", "CheckResults", "AlertChannels.List", "AlertChannels.Get", "ChannelMessages",
 	"AlertRules.List", "AlertRules.Get", "OnCallSchedules.List", "OnCallSchedules.Get",
-	"Silences.List", "Silences.Get", "Alerts", "AlertList", "AlertCounts", "Alert", "ForecastAlert", "MonitorCheck",
+	"Silences.List", "Silences.Get", "Alerts", "AlertList", "AlertStanding", "Alert", "ForecastAlert", "MonitorCheck",
 	"MonitorFamily", "CheckStatistics",
 }
 
