@@ -266,7 +266,7 @@ func (o operator) managesSubscribers() {
 	o.enter("Acme")
 	o.eventually(`document.activeElement.name === "target" && document.activeElement.value === "nobody"`)
 	o.types("target", "grace@example.com")
-	o.chooses("confirmed", "its")
+	o.chooses("confirmed", "the owner")
 	o.follow("main .new .button", "Acme")
 	o.follow(".subscribers form[action$=test] button", "Deliveries")
 	o.goTo("/admin/pages", "Pages")
